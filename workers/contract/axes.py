@@ -1,0 +1,89 @@
+"""The closed sets a sweep ranges over. A value exists here only once it can be measured."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a point measures."""
+
+    BLOCK = "block"
+    COLLECTIVE = "collective"
+    GEMM = "gemm"
+
+
+class Block(StrEnum):
+    """The part of a transformer that is measured."""
+
+    MLP = "mlp"
+    ATTENTION = "attention"
+    LAYER = "layer"
+
+
+class Phase(StrEnum):
+    """What a step is: forward and backward, or one causal forward without gradients."""
+
+    TRAIN = "train"
+    PREFILL = "prefill"
+
+
+class Arrangement(StrEnum):
+    """How the two matrices of a block are cut."""
+
+    COLUMN_ROW = "column_row"
+
+
+class Dtype(StrEnum):
+    """Element type of weights and activations."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of one element."""
+        return 4 if self is Dtype.FLOAT32 else 2
+
+
+class CollectiveImpl(StrEnum):
+    """What runs a collective."""
+
+    BACKEND = "backend"
+
+
+class Overlap(StrEnum):
+    """Which communication runs under which compute."""
+
+    NONE = "none"
+
+
+class Collective(StrEnum):
+    """The operation itself."""
+
+    ALL_REDUCE = "all_reduce"
+    ALL_GATHER = "all_gather"
+    REDUCE_SCATTER = "reduce_scatter"
+
+
+class Activation(StrEnum):
+    """The MLP's pointwise function."""
+
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"
+    SILU = "silu"
+    RELU = "relu"
+
+
+class GroupKind(StrEnum):
+    """Whether a replicate runs in new processes or in a re-formed group of warm ones."""
+
+    FRESH = "fresh"
+    REGROUPED = "regrouped"
+
+
+class Pass(StrEnum):
+    """One way of running the same step: see `workers.measure`."""
+
+    CLEAN = "clean"
+    SPLIT = "split"
+    COMPUTE = "compute"

@@ -1,0 +1,78 @@
+import hashlib
+import json
+
+from workers.contract.frozen import Frozen
+
+
+class DeviceFacts(Frozen):
+    """The device one rank ran on."""
+
+    kind: str
+    """cuda or cpu."""
+    index: int
+    """Physical index on its host; the core it is pinned to on a CPU."""
+    uuid: str = ""
+    name: str
+    memory_bytes: int
+
+
+class Environment(Frozen):
+    """Versions and settings that vary along a series; none of them enters a key."""
+
+    hostname: str
+    os: str
+    python: str
+    torch: str
+    cuda: str | None = None
+    nccl: str | None = None
+    driver: str | None = None
+    ray: str | None = None
+    backend: str
+    cpu_model: str
+    num_cores: int
+    num_threads: int
+    """Compute threads of each rank."""
+    realtime_io: bool
+    """Whether gloo's IO threads run above the compute threads (SCHED_FIFO)."""
+    flush_denormal: bool
+    variables: dict[str, str]
+    """Allow-listed environment variables that change what is measured."""
+    load_average: float
+    """Of one minute, when the trial began."""
+
+
+class Hardware(Frozen):
+    """What a sweep is bound to: machines of one hardware_key are interchangeable."""
+
+    accelerator: str
+    """GPU model, or the CPU's where there is none."""
+    memory_class_gib: int
+    """Device memory rounded to whole GiB; 0 for a CPU."""
+    num_devices: int
+    """Devices of one node; cores where there is no GPU."""
+    fabric: str
+    """nvswitch, nvlink, pcie, host_memory."""
+    partition: str = ""
+    """MIG profile or power-cap class, where not the default."""
+
+    @property
+    def hardware_key(self) -> str:
+        """128 bits over the fields above."""
+        identity = self.model_dump(mode="json", exclude_defaults=True)
+        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return "h1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+
+class NodeFacts(Frozen):
+    """One machine of the cluster as its dispatcher sees it."""
+
+    name: str
+    address: str
+    hardware: Hardware
+    num_slots: int
+    """Ranks the node can hold: its GPUs, or the configured number of CPU slots."""
+    slot_memory_bytes: int
+    """Memory of one device; a CPU slot's share of the host's memory."""
+    environment: Environment
+    topology: str
+    """`nvidia-smi topo -m`, or a line about cores and NUMA nodes."""

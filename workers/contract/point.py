@@ -1,0 +1,60 @@
+import hashlib
+import json
+
+from pydantic import Field
+
+from workers.contract.axes import (
+    Arrangement,
+    Block,
+    CollectiveImpl,
+    Dtype,
+    Kind,
+    Overlap,
+    Phase,
+)
+from workers.contract.frozen import Frozen
+from workers.contract.shapes import ModelShape
+
+METHOD_VERSION = 1
+"""Raised when the way of measuring changes so that old and new numbers must not be compared."""
+
+LARGEST_TP_DEGREE = 64
+LARGEST_EXTENT = 1 << 20
+
+
+class PointSpec(Frozen):
+    """One combination of axis values: all that a worker group needs to measure one block."""
+
+    kind: Kind = Kind.BLOCK
+    model: ModelShape
+    block: Block
+    arrangement: Arrangement = Arrangement.COLUMN_ROW
+    phase: Phase
+    tp_degree: int = Field(ge=1, le=LARGEST_TP_DEGREE)
+    batch: int = Field(ge=1, le=LARGEST_EXTENT)
+    seq: int = Field(ge=1, le=LARGEST_EXTENT)
+    dtype: Dtype = Dtype.FLOAT32
+    collective_impl: CollectiveImpl = CollectiveImpl.BACKEND
+    overlap: Overlap = Overlap.NONE
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens that one step works on."""
+        return self.batch * self.seq
+
+    @property
+    def kv_copies(self) -> int:
+        """How many ranks hold a copy of each key-value head; 1 where the heads are divided."""
+        return max(1, self.tp_degree // self.model.num_key_value_heads)
+
+    @property
+    def spec_key(self) -> str:
+        """Identity of the point along time: 128 bits over what is measured, not what it is called.
+
+        A field at its default is left out, so that a new axis never changes the keys of old points.
+        """
+        identity = self.model_dump(mode="json", exclude_defaults=True)
+        identity["model"].pop("name", None)
+        identity["method_version"] = METHOD_VERSION
+        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return "p1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]

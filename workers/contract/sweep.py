@@ -1,0 +1,150 @@
+import itertools
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from workers.contract.axes import (
+    Arrangement,
+    Block,
+    CollectiveImpl,
+    Dtype,
+    GroupKind,
+    Overlap,
+    Phase,
+)
+from workers.contract.catalogue import resolve_model
+from workers.contract.frozen import Frozen
+from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
+from workers.contract.shapes import ModelShape
+from workers.contract.sharding import Rejection, judge
+
+AXES = (
+    "models",
+    "blocks",
+    "arrangement",
+    "phase",
+    "tp_degree",
+    "batch",
+    "seq",
+    "dtype",
+    "collective_impl",
+    "overlap",
+)
+
+LARGEST_NUM_REPLICATES = 50
+
+
+def _as_list(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _without_auto(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
+    return [CollectiveImpl.BACKEND if item == "auto" else item for item in _as_list(value)]
+
+
+def _resolve_models(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
+    return [resolve_model(item) for item in _as_list(value)]
+
+
+ListOrScalar = BeforeValidator(_as_list)
+Degree = Annotated[int, Field(ge=1, le=LARGEST_TP_DEGREE)]
+Extent = Annotated[int, Field(ge=1, le=LARGEST_EXTENT)]
+Label = Annotated[str, StringConstraints(max_length=200)]
+
+
+class Sampling(Frozen):
+    """When a trial has seen enough steps."""
+
+    target_rel_ci: float = Field(default=0.02, gt=0, le=1)
+    """Stop once the median's 95 % interval within the trial is this narrow, relative to it."""
+    max_time_s: float = Field(default=5, gt=0, le=600)
+    """Stop at the latest after this much time in timed steps, all passes together."""
+    min_steps: int = Field(default=10, ge=1, le=100_000)
+    """Never judge fewer clean steps than this, whatever they take."""
+
+
+class Where(Frozen):
+    """Which hardware may measure the sweep."""
+
+    accelerator: Label | None = None
+    """Part of the accelerator's (or CPU's) model name; any where not given."""
+
+
+class SweepSpec(Frozen):
+    """A grid of points; every axis may be one value or a list of them."""
+
+    name: str = Field(default="", max_length=200)
+    models: Annotated[tuple[ModelShape, ...], BeforeValidator(_resolve_models), Field(min_length=1)]
+    blocks: Annotated[tuple[Block, ...], ListOrScalar, Field(min_length=1)]
+    arrangement: Annotated[tuple[Arrangement, ...], ListOrScalar, Field(min_length=1)] = (
+        Arrangement.COLUMN_ROW,
+    )
+    phase: Annotated[tuple[Phase, ...], ListOrScalar, Field(min_length=1)] = (Phase.TRAIN,)
+    tp_degree: Annotated[tuple[Degree, ...], ListOrScalar, Field(min_length=1)]
+    batch: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)]
+    seq: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)] = (1,)
+    dtype: Annotated[tuple[Dtype, ...], ListOrScalar, Field(min_length=1)] = (Dtype.FLOAT32,)
+    collective_impl: Annotated[
+        tuple[CollectiveImpl, ...], BeforeValidator(_without_auto), Field(min_length=1)
+    ] = (CollectiveImpl.BACKEND,)
+    overlap: Annotated[tuple[Overlap, ...], ListOrScalar, Field(min_length=1)] = (Overlap.NONE,)
+    replicates: int = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
+    group_kind: GroupKind = GroupKind.FRESH
+    sampling: Sampling = Sampling()
+    where: Where = Where()
+    priority: int = Field(default=0, ge=-100, le=100)
+    tags: dict[Label, Label] = Field(default_factory=dict, max_length=50)
+
+    @model_validator(mode="after")
+    def _axes_name_each_value_once(self) -> Self:
+        for axis in AXES:
+            values = getattr(self, axis)
+            repeated = next((v for i, v in enumerate(values) if v in values[:i]), None)
+            if repeated is not None:
+                msg = f"{axis} names {repeated!s} twice; each value once is enough"
+                raise ValueError(msg)
+        return self
+
+    @property
+    def num_combinations(self) -> int:
+        """Size of the grid, by arithmetic: nothing is expanded."""
+        count = 1
+        for axis in AXES:
+            count *= len(getattr(self, axis))
+        return count
+
+    def combinations(self) -> Iterator[PointSpec]:
+        """Every combination of axis values, whether it can be sharded or not."""
+        for values in itertools.product(*(getattr(self, axis) for axis in AXES)):
+            model, block, arrangement, phase, tp_degree, batch, seq, dtype, impl, overlap = values
+            yield PointSpec(
+                model=model,
+                block=block,
+                arrangement=arrangement,
+                phase=phase,
+                tp_degree=tp_degree,
+                batch=batch,
+                seq=seq,
+                dtype=dtype,
+                collective_impl=impl,
+                overlap=overlap,
+            )
+
+    def expand(self) -> "Expansion":
+        """Points that can be measured, each spec_key once, and the combinations that cannot."""
+        points: dict[str, PointSpec] = {}
+        rejected: list[Rejection] = []
+        for spec in self.combinations():
+            if rejection := judge(spec):
+                rejected.append(rejection)
+            else:
+                points.setdefault(spec.spec_key, spec)
+        return Expansion(points=tuple(points.values()), rejected=tuple(rejected))
+
+
+class Expansion(Frozen):
+    """A sweep's grid, judged."""
+
+    points: tuple[PointSpec, ...]
+    rejected: tuple[Rejection, ...]

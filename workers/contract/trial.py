@@ -1,0 +1,112 @@
+"""What a worker group is told to do and what it answers. Times are nanoseconds of one rank."""
+
+from workers.contract.axes import Collective, GroupKind, Pass
+from workers.contract.frozen import Frozen
+from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.point import PointSpec
+from workers.contract.sweep import Sampling
+
+
+class TrialOrder(Frozen):
+    """One execution of a point, handed to each of its tp_degree ranks."""
+
+    trial_id: str
+    attempt: int
+    replicate: int
+    point: PointSpec
+    sampling: Sampling
+    seed: int
+    """Of weights and inputs; the same on every rank."""
+    deadline_s: float
+    """The rank ends itself when the trial is not done by then."""
+
+
+class PassSamples(Frozen):
+    """Steps of one pass on one rank, in the order they ran."""
+
+    step_ns: tuple[int, ...]
+    forward_ns: tuple[int, ...]
+    """The forward part of each step; all of it where the phase has no backward."""
+
+
+class Span(Frozen):
+    """One collective of the step on one rank, over the steps of the split pass."""
+
+    op: Collective
+    where: str
+    message_bytes: int
+    enter_ns: tuple[int, ...]
+    exit_ns: tuple[int, ...]
+    """Both on the host's monotonic clock where `shared_clock`, else on the rank's own."""
+
+
+class Proof(Frozen):
+    """What was shown before timing began."""
+
+    max_abs_error: float
+    max_rel_error: float
+    """Largest over output, input gradient and weight gradients, against the unsharded twin,
+    relative to the largest element of each."""
+    tolerance: float
+    dtype: str
+    num_collectives: int
+    collective_bytes: int
+    is_reduced: bool = False
+    """True where the twin of the full shape would not fit and one of the same ratios stood in."""
+
+
+class RankResult(Frozen):
+    """Everything one rank saw of one trial."""
+
+    rank: int
+    device: DeviceFacts
+    environment: Environment
+    passes: dict[Pass, PassSamples]
+    spans: tuple[Span, ...]
+    shared_clock: bool
+    """Whether the spans of all ranks are on one clock."""
+    proof: Proof
+    num_warmup_steps: int
+    stop_rule: str
+    peak_memory_bytes: int
+    quality: tuple[str, ...]
+    wall_ns: int
+    """The whole trial on this rank."""
+    timed_ns: int
+    """Of that, inside timed steps."""
+
+
+class CollectiveTiming(Frozen):
+    """One collective of the step over all ranks, a value for each step of the split pass."""
+
+    op: Collective
+    where: str
+    message_bytes: int
+    wire_ns: tuple[int, ...]
+    """Last exit minus last entry: what remains when nobody waits for a late rank."""
+    wait_ns: tuple[int, ...]
+    """Mean over ranks of what each waited for the last to enter."""
+
+
+class TrialResult(Frozen):
+    """One trial over all ranks: what the store keeps."""
+
+    point: PointSpec
+    group_kind: GroupKind
+    group_id: str
+    hardware_key: str
+    link_class: str
+    node: str
+    environment: Environment
+    devices: tuple[DeviceFacts, ...]
+    samples: dict[Pass, tuple[PassSamples, ...]]
+    """Indexed by rank."""
+    collectives: tuple[CollectiveTiming, ...]
+    proof: Proof
+    num_warmup_steps: int
+    stop_rule: str
+    peak_memory_bytes: int
+    """Of the rank that needed most."""
+    quality: tuple[str, ...]
+    wall_ns: int
+    timed_ns: int
