@@ -1,0 +1,90 @@
+"""Every setting of the service, read from the environment here and nowhere else."""
+
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+
+
+class Settings(BaseSettings):
+    """Environment variables with the prefix TPSWEEP_, each optional."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TPSWEEP_",
+        frozen=True,
+        validate_default=True,
+        env_ignore_empty=True,
+        extra="ignore",
+    )
+
+    home: Annotated[Path, AfterValidator(_absolute)] = Path("~/.local/share/tpsweep")
+    """Data directory: the SQLite file, rank logs, traces."""
+    database_url: SecretStr = SecretStr("")
+    """SQLAlchemy URL, postgresql://… or sqlite:///…; SQLite in the home where not given."""
+
+    host: str = "127.0.0.1"
+    """Address the API listens on. Anything but loopback needs a token in the database."""
+    port: int = Field(default=8321, ge=0, le=65_535)
+    """Port of the API; 0 takes a free one."""
+    require_tokens: bool = False
+    """Ask for a token on loopback too."""
+
+    max_points: int = Field(default=10_000, ge=1, le=1_000_000)
+    """Combinations one sweep may have."""
+    max_body_bytes: int = Field(default=1 << 20, ge=1024)
+    """Bytes of a request's body."""
+    max_streams: int = Field(default=1_000, ge=1)
+    """Event streams one API process serves at once."""
+    stream_poll_s: Seconds = 0.25
+    """How often an event stream looks for new rows."""
+    stream_heartbeat_s: Seconds = 15
+    """How often an event stream that has nothing to say sends a comment."""
+
+    ray_address: str = "local"
+    """`local` starts a Ray of its own; an address joins a cluster."""
+    pool: str = Field(default="default", min_length=1, max_length=100)
+    """Name of the devices one dispatcher works on; one dispatcher per pool."""
+    cpu_devices: int | None = Field(default=None, ge=1, le=64)
+    """Ranks a node without a GPU can hold; max(cores, 4) where not given."""
+    lease_ttl_s: Seconds = 30
+    """How long a trial stays with a dispatcher that does not report."""
+    poll_interval_s: Seconds = 0.02
+    """How often an idle dispatcher looks for work."""
+    max_attempts: int = Field(default=3, ge=1, le=100)
+    """Attempts at a trial that infrastructure failures end."""
+
+    log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
+    """Least severe log lines that are written."""
+    log_format: str = Field(default="auto", pattern="^(auto|json|console)$")
+    """json, console, or auto: console on a terminal."""
+
+    url: str = ""
+    """Where clients find the API; http://host:port where not given."""
+    token: SecretStr = SecretStr("")
+    """What clients show it."""
+
+    @property
+    def database(self) -> str:
+        """URL of the database, password included: for the engine only."""
+        return self.database_url.get_secret_value() or f"sqlite:///{self.home / 'tpsweep.sqlite3'}"
+
+    @property
+    def database_shown(self) -> str:
+        """The same with the password struck out: for people and logs."""
+        password = urlsplit(self.database).password
+        return self.database.replace(f":{password}@", ":***@", 1) if password else self.database
+
+    @property
+    def client_url(self) -> str:
+        """Where this machine's clients find the API."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return (self.url or f"http://{host}:{self.port}").rstrip("/")
