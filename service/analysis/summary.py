@@ -1,0 +1,143 @@
+"""What one trial says, in microseconds: the only step from raw samples to figures.
+
+A group is as slow as its slowest rank, so each step counts with its slowest rank; a figure is the
+median over the steps of its pass (MEASURING: per step the maximum over ranks, then the median).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.errors import ServiceError
+from workers.contract.axes import Collective, Pass
+from workers.contract.frozen import Frozen
+from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
+
+
+class EmptyTrialError(ServiceError):
+    """A trial without usable samples: a success without numbers is not a success."""
+
+    code = "empty_trial"
+    title = "The trial has no samples"
+
+
+class CollectiveSummary(Frozen):
+    """One collective of the step: medians over the steps of the split pass."""
+
+    op: Collective
+    where: str
+    message_bytes: int
+    time_us: float
+    """Wire: last exit minus last entry."""
+    wait_us: float
+    """Mean over ranks of the wait for the last to enter."""
+
+
+class TrialSummary(Frozen):
+    """One trial over all ranks. The five times of the design, each with its one formula."""
+
+    step_time_us: float
+    """Clean pass, slowest rank."""
+    forward_time_us: float
+    backward_time_us: float
+    """The parts of the rank that was slowest in each step; 0 where the phase has no backward."""
+    split_step_time_us: float
+    """The step while spans are taken; the clean step where there is nothing to take."""
+    compute_time_us: float
+    """The compute-only pass; the clean step at tp_degree 1, which has no collective to leave out."""
+    wire_us: float
+    wait_us: float
+    """Sums over the collectives of a step."""
+    p10_us: float
+    p90_us: float
+    min_us: float
+    num_steps: int
+    """Timed steps of the clean pass."""
+    perturbation: float
+    """How much longer the step is while spans are taken: split over clean, minus 1."""
+    collectives: tuple[CollectiveSummary, ...]
+
+    @property
+    def communication_time_us(self) -> float:
+        """Wire time of all collectives of a step."""
+        return self.wire_us
+
+    @property
+    def exposed_communication_us(self) -> float:
+        """Step minus compute. Noise can make it negative; nothing is clipped here."""
+        return self.step_time_us - self.compute_time_us
+
+    @property
+    def communication_share(self) -> float:
+        """Exposed communication over the step; negative where the former is."""
+        return self.exposed_communication_us / self.step_time_us
+
+    @property
+    def collective_share(self) -> float:
+        """Wire and wait over the split pass's step: collective kernel time over active time."""
+        return (self.wire_us + self.wait_us) / self.split_step_time_us
+
+
+def summarise(result: TrialResult) -> TrialSummary:
+    """Take each step's slowest rank, then medians. EmptyTrialError where there is nothing."""
+    alone = result.point.tp_degree == 1
+    clean, forward = _slowest(result, Pass.CLEAN)
+    step_us = _median_us(clean)
+    split_us = step_us
+    if result.collectives or Pass.SPLIT in result.samples:
+        split_us = _median_us(_slowest(result, Pass.SPLIT)[0])
+    compute_us = step_us if alone else _median_us(_slowest(result, Pass.COMPUTE)[0])
+    collectives = tuple(_collective(timing) for timing in result.collectives)
+    low, high = np.quantile(clean, (0.1, 0.9)) / 1e3
+    return TrialSummary(
+        step_time_us=step_us,
+        forward_time_us=_median_us(forward),
+        backward_time_us=_median_us(clean - forward),
+        split_step_time_us=split_us,
+        compute_time_us=compute_us,
+        wire_us=sum(item.time_us for item in collectives),
+        wait_us=sum(item.wait_us for item in collectives),
+        p10_us=float(low),
+        p90_us=float(high),
+        min_us=float(clean.min()) / 1e3,
+        num_steps=int(clean.size),
+        perturbation=split_us / step_us - 1,
+        collectives=collectives,
+    )
+
+
+def slowest_rank_steps_ns(ranks: Sequence[PassSamples]) -> tuple[int, ...]:
+    """Each step of one pass as the group saw it: the longest over ranks."""
+    return tuple(max(steps) for steps in zip(*(rank.step_ns for rank in ranks), strict=True))
+
+
+def _slowest(result: TrialResult, which: Pass) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Step and its forward part, both of the rank that was slowest in that step."""
+    ranks = result.samples.get(which, ())
+    lengths = {len(rank.step_ns) for rank in ranks} | {len(rank.forward_ns) for rank in ranks}
+    if len(lengths) != 1 or 0 in lengths:
+        msg = f"the {which} pass needs the same number of steps, at least 1, on every rank; "
+        raise EmptyTrialError(msg + f"found {sorted(lengths)} on {len(ranks)} ranks")
+    steps = np.array([rank.step_ns for rank in ranks], dtype=np.int64)
+    if steps.min() <= 0:
+        raise EmptyTrialError(f"the {which} pass has a step of {steps.min()} ns")
+    forward = np.array([rank.forward_ns for rank in ranks], dtype=np.int64)
+    slowest = steps.argmax(axis=0), np.arange(steps.shape[1])
+    return steps[slowest], forward[slowest]
+
+
+def _collective(timing: CollectiveTiming) -> CollectiveSummary:
+    if not timing.wire_ns or not timing.wait_ns:
+        raise EmptyTrialError(f"{timing.op} at {timing.where} was never timed")
+    return CollectiveSummary(
+        op=timing.op,
+        where=timing.where,
+        message_bytes=timing.message_bytes,
+        time_us=_median_us(np.asarray(timing.wire_ns)),
+        wait_us=_median_us(np.asarray(timing.wait_ns)),
+    )
+
+
+def _median_us(values_ns: NDArray[np.int64]) -> float:
+    return float(np.median(values_ns)) / 1e3
