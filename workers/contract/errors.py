@@ -7,6 +7,7 @@ WorkerError
 ├── DeviceMemoryError         final: the point does not fit the device
 ├── RendezvousError           the group could not be formed
 ├── DeviceMismatchError       the rank sits on another device than the one reserved
+├── OrderMismatchError        ranks of one group were told to measure different things
 └── RankLostError             a rank died, hung or was cut off
 """
 
@@ -57,6 +58,12 @@ class DeviceMismatchError(WorkerError):
     """The reserved device is not the one the rank sees. Example: an index mapped twice."""
 
     code = "device_mismatch"
+
+
+class OrderMismatchError(WorkerError):
+    """Ranks of one group hold different orders; running them would abort the processes."""
+
+    code = "order_mismatch"
 
 
 class RankLostError(WorkerError):

@@ -1,0 +1,78 @@
+"""Brings what the ranks of one trial saw together. Pure."""
+
+from collections.abc import Sequence
+from statistics import mean
+
+from workers.contract.axes import GroupKind
+from workers.contract.trial import (
+    CollectiveTiming,
+    RankResult,
+    Span,
+    TrialOrder,
+    TrialResult,
+)
+
+
+def gather(
+    order: TrialOrder,
+    results: Sequence[RankResult],
+    *,
+    group_kind: GroupKind,
+    group_id: str,
+    hardware_key: str,
+    link_class: str,
+    node: str,
+) -> TrialResult:
+    """One trial over all its ranks. `results` may come in any order."""
+    ranks = sorted(results, key=lambda result: result.rank)
+    first = ranks[0]
+    return TrialResult(
+        point=order.point,
+        group_kind=group_kind,
+        group_id=group_id,
+        hardware_key=hardware_key,
+        link_class=link_class,
+        node=node,
+        environment=first.environment,
+        devices=tuple(result.device for result in ranks),
+        samples={kind: tuple(result.passes[kind] for result in ranks) for kind in first.passes},
+        collectives=tuple(
+            _across_ranks(spans, shared_clock=all(result.shared_clock for result in ranks))
+            for spans in zip(*(result.spans for result in ranks), strict=True)
+        ),
+        proof=max((result.proof for result in ranks), key=lambda proof: proof.max_rel_error),
+        num_warmup_steps=first.num_warmup_steps,
+        stop_rule=first.stop_rule,
+        peak_memory_bytes=max(result.peak_memory_bytes for result in ranks),
+        quality=tuple(sorted({flag for result in ranks for flag in result.quality})),
+        wall_ns=max(result.wall_ns for result in ranks),
+        timed_ns=first.timed_ns,
+    )
+
+
+def _across_ranks(spans: tuple[Span, ...], *, shared_clock: bool) -> CollectiveTiming:
+    """Split each step's collective into wire and wait.
+
+    On one clock: wire = last exit - last entry, wait of a rank = last entry - own entry. Else only
+    durations compare: the rank that came last waited for nobody, so the shortest duration is wire
+    and what the others' exceed it by is wait (as DeepSpeed's communication logger does).
+    """
+    enter = list(zip(*(span.enter_ns for span in spans), strict=True))
+    leave = list(zip(*(span.exit_ns for span in spans), strict=True))
+    if shared_clock:
+        wire = [max(out) - max(into) for into, out in zip(enter, leave, strict=True)]
+        wait = [max(into) - mean(into) for into in enter]
+    else:
+        own = [
+            [end - begin for begin, end in zip(into, out, strict=True)]
+            for into, out in zip(enter, leave, strict=True)
+        ]
+        wire = [min(durations) for durations in own]
+        wait = [mean(durations) - min(durations) for durations in own]
+    return CollectiveTiming(
+        op=spans[0].op,
+        where=spans[0].where,
+        message_bytes=spans[0].message_bytes,
+        wire_ns=tuple(wire),
+        wait_ns=tuple(round(value) for value in wait),
+    )

@@ -1,0 +1,151 @@
+"""One experiment on one page: build the block, warm it up, time it in three ways, report.
+
+Legend: B batch, S sequence, H hidden.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Pass, Phase
+from workers.contract.errors import OrderMismatchError
+from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.point import PointSpec
+from workers.contract.trial import Proof, RankResult, TrialOrder
+from workers.contract.workload import expected_messages
+from workers.runtime.device import PeakMemory, return_freed_memory
+from workers.runtime.host import load_average
+from workers.timing.clocks import Step, clock_for
+from workers.timing.passes import sample, warm_up
+from workers.timing.peers import Peers
+from workers.timing.spans import Spans, spans_for
+from workers.tp.blocks import ShardedBlock, draw_shard
+from workers.tp.group import NoCollectives, TensorParallelGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where one rank sits while it measures: device, group and the peers it keeps step with."""
+
+    rank: int
+    device: torch.device
+    device_facts: DeviceFacts
+    environment: Environment
+    group: TensorParallelGroup
+    peers: Peers
+
+
+class TrainStep:
+    """Forward and backward. The gradients are returned, not accumulated, and then dropped."""
+
+    def __init__(
+        self, block: ShardedBlock, x_BSH: Tensor, grad_BSH: Tensor, group: TensorParallelGroup
+    ) -> None:
+        self._block, self._x_BSH, self._grad_BSH, self._group = block, x_BSH, grad_BSH, group
+        self._wanted = (x_BSH, *block.weights)
+
+    def forward(self) -> Tensor:
+        """y_BSH with its graph."""
+        return self._block.forward(self._x_BSH, self._group)
+
+    def backward(self, output: Tensor) -> None:
+        """Gradients of the input and of every weight."""
+        torch.autograd.grad(output, self._wanted, self._grad_BSH)
+
+
+class PrefillStep:
+    """One causal forward that builds no graph."""
+
+    def __init__(self, block: ShardedBlock, x_BSH: Tensor, group: TensorParallelGroup) -> None:
+        self._block, self._x_BSH, self._group = block, x_BSH, group
+
+    def forward(self) -> Tensor:
+        """y_BSH."""
+        with torch.no_grad():
+            return self._block.forward(self._x_BSH, self._group)
+
+    def backward(self, output: Tensor) -> None:
+        """Nothing."""
+
+
+def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
+    """Time one trial on this rank; ranks 0..tp_degree-1 run it together.
+
+    `proof` is what was shown of the same shape, degree and dtype on this group before.
+    """
+    began = time.perf_counter_ns()
+    check_orders_agree(order, seat.peers)
+    environment = seat.environment.model_copy(update={"load_average": load_average()})
+    return_freed_memory(seat.device)
+    memory = PeakMemory(seat.device)
+    spans = spans_for(seat.device, seat.group.collectives, messages=expected_messages(order.point))
+    steps = _steps(order, seat, spans)
+    clock = clock_for(seat.device)
+    num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+    spans.clear()
+    sampled = sample(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+    return RankResult(
+        rank=seat.rank,
+        device=seat.device_facts,
+        environment=environment,
+        passes=sampled.passes,
+        spans=spans.collect(),
+        shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
+        proof=proof,
+        num_warmup_steps=num_warmup,
+        stop_rule=sampled.stop_rule,
+        peak_memory_bytes=memory.read(),
+        quality=_quality(order.point, environment, is_cpu=seat.device.type == "cpu"),
+        wall_ns=time.perf_counter_ns() - began,
+        timed_ns=sampled.timed_ns,
+    )
+
+
+def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
+    """Compare what the ranks were told; a differing shape would abort the processes in gloo."""
+    told = f"{order.point.spec_key}/{order.seed:020d}/{order.attempt:06d}".encode()
+    if len(set(peers.exchange_bytes(told))) > 1:
+        msg = f"the ranks of trial {order.trial_id} were given different points, seeds or attempts"
+        raise OrderMismatchError(msg)
+
+
+def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:
+    """Make the step of each pass over one block and one input, replicated on all ranks.
+
+    Alone on its group a rank sends nothing: the clean pass is the compute-only pass.
+    """
+    spec, dtype = order.point, getattr(torch, order.point.dtype)
+    block = draw_shard(spec, rank=seat.rank, seed=order.seed, device=seat.device, dtype=dtype)
+    x_BSH, grad_BSH = _draw_inputs(spec, seed=order.seed, device=seat.device, dtype=dtype)
+    groups = {Pass.CLEAN: seat.group}
+    if seat.group.size > 1:
+        groups[Pass.SPLIT] = replace(seat.group, collectives=spans)
+        groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())
+    if spec.phase is Phase.TRAIN:
+        return {k: TrainStep(block, x_BSH, grad_BSH, group) for k, group in groups.items()}
+    return {k: PrefillStep(block, x_BSH, group) for k, group in groups.items()}
+
+
+def _draw_inputs(
+    spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """x_BSH and the gradient of y_BSH: normal, never zeros, which powers and caches make faster."""
+    generator = torch.Generator(device).manual_seed(seed)
+    shape = (spec.batch, spec.seq, spec.model.hidden_size)
+    x_BSH, grad_BSH = (
+        torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
+    )
+    return x_BSH.requires_grad_(spec.phase is Phase.TRAIN), grad_BSH
+
+
+def _quality(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> tuple[str, ...]:
+    flags = []
+    if is_cpu and spec.tp_degree > environment.num_cores:
+        flags.append("oversubscribed")
+    if is_cpu and spec.tp_degree > 1 and not environment.realtime_io:
+        flags.append("scheduler_noise")
+    if spec.kv_copies > 1 and spec.block != "mlp":
+        flags.append("kv_heads_replicated")
+    return tuple(flags)

@@ -1,0 +1,162 @@
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from workers.contract.errors import DeviceMemoryError, RendezvousError
+from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
+from workers.contract.point import PointSpec
+from workers.contract.trial import Proof, RankResult, TrialOrder
+from workers.measure import Seat, check_orders_agree, measure
+from workers.runtime.communicator import Communicator
+from workers.runtime.deadline import SelfDestruct
+from workers.runtime.device import select
+from workers.runtime.host import clock_identity, environment
+from workers.timing.peers import Peers
+from workers.tp.group import BackendCollectives, NoCollectives, TensorParallelGroup
+from workers.tp.proof import prove
+
+PROOF_SEED = 20_190_917  # the day Megatron-LM was posted; any number would do
+
+
+class Rank:
+    """One process's part of a worker group.
+
+    All methods run on one thread, except `ping`, which may come from another at any time.
+    """
+
+    def __init__(self, setup: RankSetup) -> None:
+        """Take over the process: its output, its core or GPU, its end."""
+        log_path = Path(setup.log_path)
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        _redirect_output(log_path)
+        self._setup = setup
+        self._self_destruct = SelfDestruct(log_path.with_suffix(".stacks"))
+        self._device, self._device_facts = select(setup)
+        self._store: dist.Store | None = None
+        self._communicator: Communicator | None = None
+        self._seats: dict[int, Seat] = {}
+        self._proofs: dict[PointSpec, Proof] = {}
+        self._measuring: str | None = None
+
+    def describe(self) -> RankFacts:
+        """What this rank found."""
+        return RankFacts(
+            rank=self._setup.rank,
+            pid=os.getpid(),
+            device=self._device_facts,
+            environment=environment(backend=self._backend, realtime_io=self._has_realtime_io),
+        )
+
+    def open_store(self, host: str) -> int:
+        """Open the rendezvous store on a free port of `host` and keep it; rank 0 only."""
+        store = dist.TCPStore(host, 0, is_master=True, wait_for_workers=False)
+        self._store = store
+        return int(store.port)
+
+    def join(self, rendezvous: Rendezvous) -> None:
+        """Form the group with the other ranks, and a sub-group for each degree."""
+        if self._setup.size > 1:
+            self._communicator = Communicator.form(
+                rendezvous,
+                rank=self._setup.rank,
+                size=self._setup.size,
+                device=self._device,
+                store=self._store,
+            )
+
+    def measure(self, order: TrialOrder) -> RankResult:
+        """Prove the point, if that was not done before, and time it with ranks 0..tp_degree-1.
+
+        DeviceMemoryError where the device has no room, ProofError where the numbers are wrong.
+        """
+        with self._occupied(order):
+            seat = self._seat(order.point.tp_degree)
+            return measure(order, seat, self._proof(order, seat))
+
+    def leave(self) -> None:
+        """Destroy the groups. `join` may follow under a new prefix once every rank has left."""
+        self._seats.clear()
+        self._proofs.clear()
+        if self._communicator is not None:
+            self._communicator.close()
+            self._communicator = None
+
+    def ping(self, ttl_s: float) -> PingReply:
+        """Answer, and live on for at least `ttl_s` unless the trial's own deadline comes first."""
+        self._self_destruct.renew_lease(ttl_s)
+        return PingReply(rank=self._setup.rank, pid=os.getpid(), trial_id=self._measuring)
+
+    @property
+    def _backend(self) -> str:
+        return "nccl" if self._device.type == "cuda" else "gloo"
+
+    @property
+    def _has_realtime_io(self) -> bool:
+        return self._communicator is not None and self._communicator.io_threads.are_realtime
+
+    @contextmanager
+    def _occupied(self, order: TrialOrder) -> Iterator[None]:
+        self._measuring = order.trial_id
+        self._self_destruct.begin_trial(order.deadline_s)
+        try:
+            yield
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            raise DeviceMemoryError(str(error)) from error
+        except RuntimeError as error:
+            if "can't allocate memory" in str(error):  # torch's CPU allocator has no class for it
+                raise DeviceMemoryError(str(error)) from error
+            raise
+        finally:
+            self._self_destruct.end_trial()
+            self._measuring = None
+
+    def _seat(self, degree: int) -> Seat:
+        if degree not in self._seats:
+            if degree > 1 and self._communicator is None:
+                msg = f"rank {self._setup.rank} was asked for tp_degree {degree} before it joined"
+                raise RendezvousError(msg)
+            process_group = self._communicator and self._communicator.group_of(degree)
+            self._seats[degree] = Seat(
+                rank=self._setup.rank,
+                device=self._device,
+                device_facts=self._device_facts,
+                environment=self.describe().environment,
+                group=TensorParallelGroup(
+                    rank=self._setup.rank,
+                    size=degree,
+                    collectives=(
+                        BackendCollectives(process_group) if process_group else NoCollectives()
+                    ),
+                ),
+                peers=Peers(process_group, clock_identity=clock_identity()),
+            )
+        return self._seats[degree]
+
+    def _proof(self, order: TrialOrder, seat: Seat) -> Proof:
+        """Return the proof of this shape, degree and phase; it does not depend on batch and seq."""
+        shape = order.point.model_copy(update={"batch": 1, "seq": 1})
+        if shape not in self._proofs:
+            check_orders_agree(order, seat.peers)
+            self._proofs[shape] = prove(
+                order.point,
+                group=seat.group,
+                device=self._device,
+                seed=PROOF_SEED,
+                reference_dtype=torch.float64 if self._device.type == "cpu" else torch.float32,
+            )
+        return self._proofs[shape]
+
+
+def _redirect_output(path: Path) -> None:
+    """Send file descriptors 1 and 2 to the rank's log, so that C libraries' words land there."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)

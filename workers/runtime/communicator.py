@@ -1,0 +1,75 @@
+import datetime as dt
+from typing import Self
+
+import torch
+import torch.distributed as dist
+
+from workers.contract.errors import RendezvousError
+from workers.contract.group import Rendezvous
+from workers.runtime.scheduling import IoThreads
+
+
+class Communicator:
+    """The process groups of one generation: all ranks, and ranks 0..d-1 for each smaller degree.
+
+    The backend follows the tensor: NCCL for a GPU's, gloo for a CPU's; so the control messages of
+    a GPU group travel beside, not through, what is measured.
+    """
+
+    def __init__(self, groups: dict[int, dist.ProcessGroup], *, io_threads: IoThreads) -> None:
+        self._groups = groups
+        self.io_threads = io_threads
+
+    @classmethod
+    def form(
+        cls,
+        rendezvous: Rendezvous,
+        *,
+        rank: int,
+        size: int,
+        device: torch.device,
+        store: dist.Store | None,
+    ) -> Self:
+        """Meet the other ranks, or RendezvousError in time. `store` is rank 0's own, None elsewhere."""
+        timeout = dt.timedelta(seconds=rendezvous.timeout_s)
+        io_threads = IoThreads()
+        try:
+            if store is None:
+                store = dist.TCPStore(rendezvous.host, rendezvous.port, timeout=timeout)
+            with io_threads.raised():
+                dist.init_process_group(
+                    "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
+                    store=dist.PrefixStore(rendezvous.prefix, store),
+                    rank=rank,
+                    world_size=size,
+                    timeout=timeout,
+                    device_id=device if device.type == "cuda" else None,
+                )
+                groups = {
+                    degree: _sub_group(degree, size=size, timeout=timeout)
+                    for degree in sorted({d for d in rendezvous.degrees if d > 1})
+                }
+        except (dist.DistError, RuntimeError) as error:
+            msg = f"rank {rank} of {size} at {rendezvous.host}:{rendezvous.port}: {error}"
+            raise RendezvousError(msg) from error
+        return cls(groups, io_threads=io_threads)
+
+    def group_of(self, degree: int) -> dist.ProcessGroup | None:
+        """Group of ranks 0..degree-1; None where a rank is alone and nothing is to be sent."""
+        return None if degree == 1 else self._groups[degree]
+
+    def close(self) -> None:
+        """Destroy all groups; every rank must do it before the next generation forms."""
+        self._groups.clear()
+        dist.destroy_process_group()
+
+
+def _sub_group(degree: int, *, size: int, timeout: dt.timedelta) -> dist.ProcessGroup:
+    world = dist.group.WORLD
+    if degree == size and world is not None:
+        return world
+    group = dist.new_group(list(range(degree)), timeout=timeout)
+    if not isinstance(group, dist.ProcessGroup):
+        msg = f"torch made no group of ranks 0..{degree - 1}"
+        raise RendezvousError(msg)
+    return group

@@ -1,0 +1,82 @@
+import ctypes
+import os
+import resource
+from pathlib import Path
+
+import torch
+
+from workers.contract.errors import DeviceMismatchError
+from workers.contract.group import RankSetup
+from workers.contract.hardware import DeviceFacts
+from workers.runtime.host import cpu_model, memory_bytes
+from workers.runtime.scheduling import pin
+
+
+def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
+    """Make the reserved device this process's own, before anything else touches one.
+
+    A GPU is chosen by physical index among all of the host's, never by masking the others: a mask
+    slows NCCL's first collectives down and confuses its NVLS ranks (ray#61073, nccl#1749).
+    """
+    if setup.device_kind == "cpu":
+        pin(setup.device_index)
+        torch.set_num_threads(1)
+        torch.set_flush_denormal(True)
+        facts = DeviceFacts(
+            kind="cpu", index=setup.device_index, name=cpu_model(), memory_bytes=memory_bytes()
+        )
+        return torch.device("cpu"), facts
+    device = torch.device("cuda", setup.device_index)
+    torch.cuda.set_device(device)
+    properties = torch.cuda.get_device_properties(device)
+    uuid = f"GPU-{properties.uuid}"
+    if setup.expected_uuid and setup.expected_uuid != uuid:
+        msg = f"rank {setup.rank} was given {setup.expected_uuid} but index "
+        msg += f"{setup.device_index} is {uuid}; is CUDA_DEVICE_ORDER the same everywhere?"
+        raise DeviceMismatchError(msg)
+    facts = DeviceFacts(
+        kind="cuda",
+        index=setup.device_index,
+        uuid=uuid,
+        name=properties.name,
+        memory_bytes=properties.total_memory,
+    )
+    return device, facts
+
+
+class PeakMemory:
+    """Peak bytes since construction: allocated on a GPU, resident in the process on a CPU."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        elif os.access("/proc/self/clear_refs", os.W_OK):
+            Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets VmHWM
+
+    def read(self) -> int:
+        """Bytes."""
+        if self._device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self._device)
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def free_bytes(device: torch.device) -> int:
+    """Memory that a new tensor could still take."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return memory_bytes()
+
+
+def return_freed_memory(device: torch.device) -> None:
+    """Give what the last point left behind back, so that each point starts from the same state."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    else:
+        ctypes.CDLL(None).malloc_trim(0)
