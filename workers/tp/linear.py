@@ -1,0 +1,41 @@
+"""Linear maps cut over the ranks of a group (Megatron-LM, arXiv:1909.08053, section 3).
+
+Legend: B batch, S sequence, T = B*S tokens, H hidden, N any width, P ranks. Weights are stored as
+[out, in], the layout whose forward and both gradients are plain BLAS calls without a copy.
+
+    column-parallel  W_NH = [W_0; W_1; ...] cut along N:  x_TH -> f -> x_TH @ W_i^T = y_i [T, N/P]
+    row-parallel     W_HN = [W_0, W_1, ...] cut along N:  x_i [T, N/P] @ W_i^T -> g -> y_TH
+
+Column then row needs nothing in between. No biases: they move no time.
+"""
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own name for it
+
+from workers.tp.group import TensorParallelGroup
+from workers.tp.mappings import copy_to_ranks, reduce_from_ranks
+
+
+def flatten_tokens(x_BSH: Tensor) -> Tensor:
+    """Return x_TH, a contiguous view where x_BSH is contiguous: 2-D operands keep BLAS fast."""
+    return x_BSH.reshape(-1, x_BSH.shape[-1]).contiguous()
+
+
+def column_parallel(
+    x_TH: Tensor, weight_NH: Tensor, *, group: TensorParallelGroup, where: str
+) -> Tensor:
+    """Return this rank's columns y [T, N/P] of x_TH @ W^T.
+
+    dgrad = all_reduce(grad_y @ W_i) through f, labelled `where`; wgrad = grad_y^T @ x_TH, local.
+    """
+    return F.linear(copy_to_ranks(x_TH, group, where=where), weight_NH)
+
+
+def row_parallel(
+    x_TN: Tensor, weight_HN: Tensor, *, group: TensorParallelGroup, where: str
+) -> Tensor:
+    """Return y_TH, the sum over ranks of x_i @ W_i^T, through g, labelled `where`.
+
+    dgrad = grad_y @ W_i and wgrad = grad_y^T @ x_i, both local.
+    """
+    return reduce_from_ranks(F.linear(x_TN, weight_HN), group, where=where)
