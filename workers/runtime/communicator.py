@@ -30,7 +30,7 @@ class Communicator:
         device: torch.device,
         store: dist.Store | None,
     ) -> Self:
-        """Meet the other ranks, or RendezvousError in time. `store` is rank 0's own, None elsewhere."""
+        """Meet the other ranks, or RendezvousError. `store` is rank 0's own, None elsewhere."""
         timeout = dt.timedelta(seconds=rendezvous.timeout_s)
         io_threads = IoThreads()
         try:

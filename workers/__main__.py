@@ -1,0 +1,108 @@
+"""`python -m workers sweep.json`: a sweep on this machine alone, one JSON line for each trial.
+
+Needs neither service, database nor Ray. Results go to stdout, progress and refusals to stderr.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from workers.contract.errors import WorkerError
+from workers.contract.hardware import NodeFacts
+from workers.contract.point import PointSpec
+from workers.contract.sweep import SweepSpec
+from workers.contract.trial import TrialOrder, TrialResult
+from workers.local import LocalGroup
+from workers.runtime.host import cpu_model
+from workers.runtime.probe import probe_node
+
+TRIAL_SLACK_S = 60.0
+"""What a trial may take beyond its timed steps before its ranks end themselves."""
+
+
+def main() -> int:
+    """Return 0 when every trial succeeded, 1 when some failed, 2 when the sweep cannot be read."""
+    arguments = _parser().parse_args()
+    text = sys.stdin.read() if arguments.sweep == "-" else Path(arguments.sweep).read_text()
+    try:
+        spec = SweepSpec.model_validate_json(text)
+    except ValidationError as error:
+        _say(str(error))
+        return 2
+    expansion = spec.expand()
+    for rejection in expansion.rejected:
+        _say(f"rejected: {rejection.reason}; degrees that work: {rejection.valid_tp_degrees}")
+    if not expansion.points:
+        _say("nothing is left to measure")
+        return 2
+    degrees = {point.tp_degree for point in expansion.points}
+    node = probe_node(cpu_model(), address="127.0.0.1", num_cpu_slots=max(degrees))
+    if max(degrees) > node.num_slots:
+        _say(f"tp_degree {max(degrees)} needs as many devices; this host has {node.num_slots}")
+        return 2
+    num_failed = 0
+    for replicate in range(spec.replicates):
+        order = list(expansion.points)
+        random.Random(arguments.seed + replicate).shuffle(order)  # noqa: S311 - an order, no secret
+        for line in _replicate(spec, order, node, replicate=replicate, seed=arguments.seed):
+            num_failed += isinstance(line, str)
+            sys.stdout.write((line if isinstance(line, str) else line.model_dump_json()) + "\n")
+            sys.stdout.flush()
+    return 1 if num_failed else 0
+
+
+def _replicate(
+    spec: SweepSpec, points: list[PointSpec], node: NodeFacts, *, replicate: int, seed: int
+) -> Iterator[TrialResult | str]:
+    """Measure every point once in one set of new processes; after a failure, in another set."""
+    degrees = tuple(sorted({point.tp_degree for point in points}))
+    group: LocalGroup | None = None
+    with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs, ExitStack() as stack:
+        for number, point in enumerate(points):
+            if group is None:
+                group = stack.enter_context(
+                    LocalGroup(size=max(degrees), degrees=degrees, node=node, log_dir=Path(logs))
+                )
+            order = TrialOrder(
+                trial_id=f"{replicate}-{number}",
+                attempt=1,
+                replicate=replicate,
+                point=point,
+                sampling=spec.sampling,
+                seed=seed,
+                deadline_s=spec.sampling.max_time_s + TRIAL_SLACK_S,
+            )
+            _say(f"replicate {replicate + 1}/{spec.replicates}, point {number + 1}/{len(points)}")
+            try:
+                yield group.measure(order)
+            except (WorkerError, RuntimeError) as error:
+                group = None
+                yield _failure(point, error)
+
+
+def _failure(point: PointSpec, error: Exception) -> str:
+    code = error.code if isinstance(error, WorkerError) else "unexpected"
+    fault = {"code": code, "message": str(error)}
+    return json.dumps({"point": point.model_dump(mode="json"), "error": fault})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
+    parser.add_argument("sweep", help="file with a sweep as JSON, or - for standard input")
+    parser.add_argument("--seed", type=int, default=0, help="of order, weights and inputs")
+    return parser
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
