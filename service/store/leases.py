@@ -1,0 +1,64 @@
+"""What is handed to a dispatcher and what it hands back."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from workers.contract.axes import GroupKind
+from workers.contract.point import PointSpec
+from workers.contract.sweep import Sampling
+
+DEFAULT_MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one node can run now."""
+
+    hardware_key: str
+    accelerator: str
+    num_slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One trial in the hands of one owner until the lease expires.
+
+    `attempt` is the fencing number: it grows with every grant, and whoever comes with an older one
+    is refused.
+    """
+
+    trial_id: str
+    attempt: int
+    sweep_id: str
+    point_id: str
+    replicate: int
+    owner: str
+    spec: PointSpec
+    sampling: Sampling
+    group_kind: GroupKind
+    seed: int
+    num_devices: int
+    """Largest tp_degree of the sweep: the size of the group to start."""
+    degrees: tuple[int, ...]
+    """Every tp_degree of the sweep, ascending: the sub-groups to make."""
+    ttl: timedelta
+    """Granted time, counted from the claim; the holder counts on its own monotonic clock."""
+
+    @property
+    def expires_in_s(self) -> float:
+        """Seconds from the claim to the expiry."""
+        return self.ttl.total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt did not succeed."""
+
+    code: str
+    message: str
+    rank: int | None = None
+    signal: int | None = None
+    node: str = ""
+    log_tail: str = ""
+    is_final: bool = False
+    """Another attempt would fail in the same way."""
