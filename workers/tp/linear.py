@@ -17,18 +17,20 @@ from workers.tp.mappings import copy_to_ranks, reduce_from_ranks
 
 
 def flatten_tokens(x_BSH: Tensor) -> Tensor:
-    """Return x_TH, a contiguous view where x_BSH is contiguous: 2-D operands keep BLAS fast."""
+    """Return x_TH, a view wherever x_BSH is contiguous: 2-D operands keep matrix products fast."""
     return x_BSH.reshape(-1, x_BSH.shape[-1]).contiguous()
 
 
 def column_parallel(
-    x_TH: Tensor, weight_NH: Tensor, *, group: TensorParallelGroup, where: str
-) -> Tensor:
-    """Return this rank's columns y [T, N/P] of x_TH @ W^T.
+    x_TH: Tensor, *weights_NH: Tensor, group: TensorParallelGroup, where: str
+) -> tuple[Tensor, ...]:
+    """Return this rank's columns x_TH @ W_i^T, [T, N/P], of each of the matrices that read x_TH.
 
-    dgrad = all_reduce(grad_y @ W_i) through f, labelled `where`; wgrad = grad_y^T @ x_TH, local.
+    dgrad = all_reduce(sum over the matrices of grad_y @ W_i): one f, labelled `where`, for them
+    all. wgrad = grad_y^T @ x_TH, local.
     """
-    return F.linear(copy_to_ranks(x_TH, group, where=where), weight_NH)
+    x_TH = copy_to_ranks(x_TH, group, where=where)
+    return tuple([F.linear(x_TH, weight_NH) for weight_NH in weights_NH])
 
 
 def row_parallel(

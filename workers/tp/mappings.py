@@ -26,7 +26,7 @@ def copy_to_ranks(x_TH: Tensor, group: TensorParallelGroup, *, where: str) -> Te
     """
     if group.size == 1:
         return x_TH
-    out_TH: Tensor = _CopyToRanks.apply(x_TH, group, where)  # type: ignore[no-untyped-call] - torch's
+    out_TH: Tensor = _CopyToRanks.apply(x_TH, group, where)  # type: ignore[no-untyped-call]
     return out_TH
 
 
@@ -38,7 +38,7 @@ def reduce_from_ranks(partial_TH: Tensor, group: TensorParallelGroup, *, where: 
     """
     if group.size == 1:
         return partial_TH
-    out_TH: Tensor = _ReduceFromRanks.apply(partial_TH, group, where)  # type: ignore[no-untyped-call] - torch's
+    out_TH: Tensor = _ReduceFromRanks.apply(partial_TH, group, where)  # type: ignore[no-untyped-call]
     return out_TH
 
 

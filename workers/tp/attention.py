@@ -1,0 +1,78 @@
+"""Causal self-attention cut by heads (Megatron-LM, arXiv:1909.08053).
+
+Grouped key-value heads: arXiv:2305.13245.
+
+Legend: B batch, S sequence, T = B*S tokens, H hidden, D head_dim, P ranks; of one rank: A query
+heads, K key-value heads, W = A + 2*K. A*D over all ranks need not be H.
+
+    q, k, v = f(x_TH) @ query_key_value^T       column-parallel, heads whole
+    y_TH = g(softmax(q k^T / sqrt(D) + causal) v @ output^T)       row-parallel
+
+Key-value heads fewer than ranks are replicated: rank r of P holds head r // (P / heads), and the
+gradient of such a copy is its rank's part of the head's gradient.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own name for it
+
+from workers.tp.group import TensorParallelGroup
+from workers.tp.linear import column_parallel, flatten_tokens, row_parallel
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionShard:
+    """One rank's heads."""
+
+    query_key_value: Tensor
+    """[W*D, H]: A heads of q, then K of k, then K of v. One product, so that x has one reader."""
+    output: Tensor
+    """[H, A*D]."""
+    num_heads: int
+    """A."""
+    num_kv_heads: int
+    """K, of which each serves A / K query heads."""
+    head_dim: int
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """query_key_value, output."""
+        return self.query_key_value, self.output
+
+    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+        """Return the block's output, [B, S, H], replicated."""
+        batch, seq, _ = x_BSH.shape
+        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=batch, seq=seq)
+        return out_TH.view(x_BSH.shape)
+
+    def forward_tokens(
+        self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int, seq: int
+    ) -> Tensor:
+        """Return y_TH of contiguous x_TH, both replicated."""
+        (mixed_TWD,) = column_parallel(
+            x_TH, self.query_key_value, group=group, where="attention.backward"
+        )
+        heads, kv_heads = self.num_heads, self.num_kv_heads
+        mixed_BWSD = mixed_TWD.view(batch, seq, -1, self.head_dim).transpose(1, 2)
+        q_BASD, k_BKSD, v_BKSD = mixed_BWSD.split((heads, kv_heads, kv_heads), dim=1)
+        attended_BASD = attend(q_BASD, k_BKSD, v_BKSD)
+        attended_TAD = attended_BASD.transpose(1, 2).reshape(batch * seq, -1)
+        return row_parallel(attended_TAD, self.output, group=group, where="attention.forward")
+
+
+def attend(q_BASD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor) -> Tensor:
+    """Return causal attention, [B, A, S, D]; each key-value head serves A / K query heads.
+
+    torch's kernels read grouped heads as they are, but for float32 on CUDA: only its kernel that
+    wants equal heads runs there without writing out all S*S scores, so they are repeated for it.
+    """
+    repeats = q_BASD.shape[1] // k_BKSD.shape[1]
+    if repeats > 1 and q_BASD.is_cuda and q_BASD.dtype is torch.float32:
+        k_BKSD = k_BKSD.repeat_interleave(repeats, dim=1)
+        v_BKSD = v_BKSD.repeat_interleave(repeats, dim=1)
+    grouped = q_BASD.shape[1] != k_BKSD.shape[1]
+    return F.scaled_dot_product_attention(
+        q_BASD, k_BKSD, v_BKSD, is_causal=True, enable_gqa=grouped
+    )

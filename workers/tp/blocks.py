@@ -1,0 +1,147 @@
+"""The blocks that can be measured, by name, and how one rank's part of each is made.
+
+Legend: H hidden, F intermediate, D head_dim, P ranks; of one rank: A query heads, K
+key-value heads.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Block, Phase
+from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
+from workers.contract.shapes import ModelShape
+from workers.tp.attention import AttentionShard
+from workers.tp.group import TensorParallelGroup
+from workers.tp.layer import LayerShard
+from workers.tp.mlp import MlpShard
+
+
+class ShardedBlock(Protocol):
+    """What one rank runs: see `workers.tp.mlp` for the simplest."""
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """Leaf tensors of this rank, in the order of the registry's plan."""
+        ...
+
+    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+        """Return the output, [B, S, H], the same on every rank."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WeightPlan:
+    """One weight of a rank before it exists."""
+
+    name: str
+    shape: tuple[int, ...]
+    fan_in: int
+    """Inputs of the whole matrix, all ranks together; 0 for the weight of a norm."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEntry:
+    """How a block is planned and put together; one for each `Block`."""
+
+    plan: Callable[[PointSpec], tuple[WeightPlan, ...]]
+    assemble: Callable[[PointSpec, Sequence[Tensor]], ShardedBlock]
+
+
+def draw_shard(
+    spec: PointSpec, *, rank: int, seed: int, device: torch.device, dtype: torch.dtype
+) -> ShardedBlock:
+    """Draw this rank's part alone, normal with variance 1/fan_in: for timing.
+
+    Drawn on the device, each rank from its own stream, so copies of a replicated key-value head
+    differ: the proof has its own weights. Norms are ones.
+    """
+    generator = torch.Generator(device).manual_seed((seed * LARGEST_TP_DEGREE + rank) % 2**63)
+    trained = spec.phase is Phase.TRAIN
+    weights = []
+    for plan in REGISTRY[spec.block].plan(spec):
+        weight = torch.ones(plan.shape, device=device, dtype=dtype)
+        if plan.fan_in:
+            weight.normal_(std=plan.fan_in**-0.5, generator=generator)
+        weights.append(weight.requires_grad_(trained))
+    return assemble(spec, weights)
+
+
+def assemble(spec: PointSpec, weights: Sequence[Tensor]) -> ShardedBlock:
+    """Put one rank's block together from its weights, in the order of `plan_weights`."""
+    return REGISTRY[spec.block].assemble(spec, weights)
+
+
+def plan_weights(spec: PointSpec) -> tuple[WeightPlan, ...]:
+    """Name and size the weights of one rank."""
+    return REGISTRY[spec.block].plan(spec)
+
+
+def heads_per_rank(shape: ModelShape, tp_degree: int) -> tuple[int, int]:
+    """Return query and key-value heads of one rank; the latter at least one, replicated."""
+    return shape.num_attention_heads // tp_degree, max(1, shape.num_key_value_heads // tp_degree)
+
+
+def _plan_mlp(spec: PointSpec) -> tuple[WeightPlan, ...]:
+    hidden, whole = spec.model.hidden_size, spec.model.intermediate_size
+    part = whole // spec.tp_degree
+    names = ("gate", "up") if spec.model.gated else ("up",)
+    return (
+        *(WeightPlan(name, (part, hidden), fan_in=hidden) for name in names),
+        WeightPlan("down", (hidden, part), fan_in=whole),
+    )
+
+
+def _plan_attention(spec: PointSpec) -> tuple[WeightPlan, ...]:
+    shape = spec.model
+    heads, kv_heads = heads_per_rank(shape, spec.tp_degree)
+    width = (heads + 2 * kv_heads) * shape.head_dim
+    whole = shape.num_attention_heads * shape.head_dim
+    return (
+        WeightPlan("query_key_value", (width, shape.hidden_size), fan_in=shape.hidden_size),
+        WeightPlan("output", (shape.hidden_size, heads * shape.head_dim), fan_in=whole),
+    )
+
+
+def _plan_layer(spec: PointSpec) -> tuple[WeightPlan, ...]:
+    norm = (spec.model.hidden_size,)
+    return (
+        WeightPlan("attention_norm", norm, fan_in=0),
+        *_plan_attention(spec),
+        WeightPlan("mlp_norm", norm, fan_in=0),
+        *_plan_mlp(spec),
+    )
+
+
+def _assemble_mlp(spec: PointSpec, weights: Sequence[Tensor]) -> MlpShard:
+    *gate, up, down = weights
+    return MlpShard(up, down, spec.model.activation, gate=gate[0] if gate else None)
+
+
+def _assemble_attention(spec: PointSpec, weights: Sequence[Tensor]) -> AttentionShard:
+    heads, kv_heads = heads_per_rank(spec.model, spec.tp_degree)
+    query_key_value, output = weights
+    return AttentionShard(query_key_value, output, heads, kv_heads, spec.model.head_dim)
+
+
+def _assemble_layer(spec: PointSpec, weights: Sequence[Tensor]) -> LayerShard:
+    attention_norm, query_key_value, output, mlp_norm, *mlp = weights
+    return LayerShard(
+        attention_norm,
+        _assemble_attention(spec, (query_key_value, output)),
+        mlp_norm,
+        _assemble_mlp(spec, mlp),
+    )
+
+
+REGISTRY: Mapping[Block, BlockEntry] = MappingProxyType(
+    {
+        Block.MLP: BlockEntry(_plan_mlp, _assemble_mlp),
+        Block.ATTENTION: BlockEntry(_plan_attention, _assemble_attention),
+        Block.LAYER: BlockEntry(_plan_layer, _assemble_layer),
+    }
+)

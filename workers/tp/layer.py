@@ -1,0 +1,53 @@
+"""A whole pre-norm transformer layer: attention and MLP, each with its norm and its residual.
+
+Legend: B batch, S sequence, T = B*S tokens, H hidden.
+
+    h_TH = x_TH + attention(norm(x_TH));   y_TH = h_TH + mlp(norm(h_TH))
+
+Norms and residuals run on every rank alike; f, which follows each norm, makes the gradient of the
+norm's weight whole on every rank. LayerNorm stands for either kind of norm: in eager torch it is
+one kernel forward and one backward on CPU and CUDA alike, where RMSNorm on a CPU is a chain of
+pointwise passes (four times slower at hidden 256 to 1024) that would count as compute of the block.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own name for it
+
+from workers.tp.attention import AttentionShard
+from workers.tp.group import TensorParallelGroup
+from workers.tp.linear import flatten_tokens
+from workers.tp.mlp import MlpShard
+
+
+@dataclass(frozen=True, slots=True)
+class LayerShard:
+    """One rank's part of the layer; the norms' weights are whole on every rank."""
+
+    attention_norm: Tensor
+    """[H]."""
+    attention: AttentionShard
+    mlp_norm: Tensor
+    """[H]."""
+    mlp: MlpShard
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """Norm, attention's, norm, MLP's: the order in which forward reads them."""
+        return (
+            self.attention_norm,
+            *self.attention.weights,
+            self.mlp_norm,
+            *self.mlp.weights,
+        )
+
+    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+        """Return the layer's output, [B, S, H], replicated."""
+        batch, seq, hidden = x_BSH.shape
+        x_TH = flatten_tokens(x_BSH)
+        normed_TH = F.layer_norm(x_TH, (hidden,), self.attention_norm)
+        x_TH = x_TH + self.attention.forward_tokens(normed_TH, group, batch=batch, seq=seq)
+        normed_TH = F.layer_norm(x_TH, (hidden,), self.mlp_norm)
+        out_TH = x_TH + self.mlp.forward_tokens(normed_TH, group)
+        return out_TH.view(x_BSH.shape)
