@@ -1,7 +1,43 @@
-from typing import Any
+"""What an element of `models` may be: a preset's name, an explicit shape, or a config.json."""
 
+import difflib
+
+from workers.contract.hf_config import is_hf_config, shape_from_config
+from workers.contract.presets import OTHER_NAMES, PRESETS
 from workers.contract.shapes import ModelShape
 
 
-def resolve_model(element: Any) -> ModelShape:  # noqa: ANN401 - raw input of any type
-    return ModelShape.model_validate(element)
+def resolve_model(element: object) -> ModelShape:
+    """Return the shape an element stands for; ValueError names what is wrong with it."""
+    return ModelShape.model_validate(shape_or_fields(element))
+
+
+def shape_or_fields(element: object) -> object:
+    """Return the shape of a named or published model, and an explicit shape's fields untouched.
+
+    Those are left to the caller's validation, whose errors then carry the path to each field.
+    """
+    if isinstance(element, str):
+        return _preset(element)
+    if is_hf_config(element):
+        return shape_from_config(element)
+    if isinstance(element, dict | ModelShape):
+        return element
+    msg = (
+        f"a model is a preset's name, a shape or a config.json object, not {type(element).__name__}"
+    )
+    raise ValueError(msg)
+
+
+def _preset(name: str) -> ModelShape:
+    known = name.strip().lower()
+    known = OTHER_NAMES.get(known, known)
+    if known in PRESETS:
+        return PRESETS[known].shape
+    near = difflib.get_close_matches(known[:100], (*PRESETS, *OTHER_NAMES), n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    msg = (
+        f"{name[:100]!r} is not a known model; {hint}known are {', '.join(PRESETS)}; any other "
+        "model can be given as a shape or as its config.json"
+    )
+    raise ValueError(msg)

@@ -1,4 +1,11 @@
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+LARGEST_LABEL = 200
+
+Label = Annotated[str, StringConstraints(max_length=LARGEST_LABEL, pattern=r"^\P{Cc}*$")]
+"""A name people give: no control characters, which terminals obey and PostgreSQL refuses."""
 
 
 class Frozen(BaseModel):

@@ -1,7 +1,7 @@
 import hashlib
 import json
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from workers.contract.axes import (
     Arrangement,
@@ -30,9 +30,9 @@ class PointSpec(Frozen):
     block: Block
     arrangement: Arrangement = Arrangement.COLUMN_ROW
     phase: Phase
-    tp_degree: int = Field(ge=1, le=LARGEST_TP_DEGREE)
-    batch: int = Field(ge=1, le=LARGEST_EXTENT)
-    seq: int = Field(ge=1, le=LARGEST_EXTENT)
+    tp_degree: StrictInt = Field(ge=1, le=LARGEST_TP_DEGREE)
+    batch: StrictInt = Field(ge=1, le=LARGEST_EXTENT)
+    seq: StrictInt = Field(ge=1, le=LARGEST_EXTENT)
     dtype: Dtype = Dtype.FLOAT32
     collective_impl: CollectiveImpl = CollectiveImpl.BACKEND
     overlap: Overlap = Overlap.NONE
@@ -45,6 +45,8 @@ class PointSpec(Frozen):
     @property
     def kv_copies(self) -> int:
         """How many ranks hold a copy of each key-value head; 1 where the heads are divided."""
+        if self.block is Block.MLP:
+            return 1
         return max(1, self.tp_degree // self.model.num_key_value_heads)
 
     @property

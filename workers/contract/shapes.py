@@ -1,11 +1,13 @@
-from typing import Any, Self
+from typing import Annotated, Self, TypeGuard
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from workers.contract.axes import Activation
-from workers.contract.frozen import Frozen
+from workers.contract.frozen import Frozen, Label
 
 LARGEST_DIMENSION = 1 << 20
+
+Dimension = Annotated[StrictInt, Field(ge=1, le=LARGEST_DIMENSION)]
 
 
 class ModelShape(Frozen):
@@ -15,36 +17,28 @@ class ModelShape(Frozen):
     key-value heads as attention heads, SiLU where gated and GELU where not.
     """
 
-    name: str = Field(default="", max_length=200)
-    hidden_size: int = Field(ge=1, le=LARGEST_DIMENSION)
-    intermediate_size: int = Field(ge=1, le=LARGEST_DIMENSION)
-    num_attention_heads: int = Field(ge=1, le=LARGEST_DIMENSION)
-    num_key_value_heads: int = Field(ge=1, le=LARGEST_DIMENSION)
-    head_dim: int = Field(ge=1, le=LARGEST_DIMENSION)
-    gated: bool = False
+    name: Label = ""
+    hidden_size: Dimension
+    intermediate_size: Dimension
+    num_attention_heads: Dimension
+    num_key_value_heads: Dimension
+    head_dim: Dimension
+    gated: StrictBool = False
     """Three matrices, activation(gate) * up -> down, instead of two."""
     activation: Activation
-    parallel_block: bool = False
+    parallel_block: StrictBool = False
     """Attention and MLP read the same input and add up before one all-reduce (Falcon, GPT-NeoX)."""
 
     @model_validator(mode="before")
     @classmethod
-    def _derive_what_is_not_given(cls, data: Any) -> Any:  # noqa: ANN401 - raw input of any type
+    def _derive_what_is_not_given(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
         given = {key: value for key, value in data.items() if value is not None}
+        given.setdefault("activation", "silu" if given.get("gated") is True else "gelu")
         heads, hidden = given.get("num_attention_heads"), given.get("hidden_size")
-        given.setdefault("activation", "silu" if given.get("gated") else "gelu")
-        if isinstance(heads, int) and isinstance(hidden, int) and heads > 0:
-            given.setdefault("num_key_value_heads", heads)
-            if "head_dim" not in given:
-                if hidden % heads:
-                    msg = (
-                        f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; "
-                        "give head_dim where heads are of another width"
-                    )
-                    raise ValueError(msg)
-                given["head_dim"] = hidden // heads
+        given.setdefault("num_key_value_heads", heads if _is_count(heads) else 1)
+        given.setdefault("head_dim", _head_dim(hidden, heads))
         return given
 
     @model_validator(mode="after")
@@ -56,3 +50,20 @@ class ModelShape(Frozen):
             )
             raise ValueError(msg)
         return self
+
+
+def _head_dim(hidden: object, heads: object) -> int:
+    """Return 1 where the two are wrong themselves, so that only they are reported."""
+    if not (_is_count(hidden) and _is_count(heads)):
+        return 1
+    if hidden % heads:
+        msg = (
+            f"hidden_size={hidden} is not divisible by num_attention_heads={heads}; "
+            "give head_dim where heads are of another width"
+        )
+        raise ValueError(msg)
+    return hidden // heads
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 1 <= value <= LARGEST_DIMENSION

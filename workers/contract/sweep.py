@@ -1,8 +1,9 @@
 import itertools
+from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, Strict, StrictInt, model_validator
 
 from workers.contract.axes import (
     Arrangement,
@@ -13,8 +14,8 @@ from workers.contract.axes import (
     Overlap,
     Phase,
 )
-from workers.contract.catalogue import resolve_model
-from workers.contract.frozen import Frozen
+from workers.contract.catalogue import shape_or_fields
+from workers.contract.frozen import Frozen, Label
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import Rejection, judge
@@ -35,32 +36,29 @@ AXES = (
 LARGEST_NUM_REPLICATES = 50
 
 
-def _as_list(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
+def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _without_auto(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
-    return [CollectiveImpl.BACKEND if item == "auto" else item for item in _as_list(value)]
-
-
-def _resolve_models(value: Any) -> Any:  # noqa: ANN401 - raw input of any type
-    return [resolve_model(item) for item in _as_list(value)]
+def _without_auto(value: object) -> object:
+    return CollectiveImpl.BACKEND if value == "auto" else value
 
 
 ListOrScalar = BeforeValidator(_as_list)
-Degree = Annotated[int, Field(ge=1, le=LARGEST_TP_DEGREE)]
-Extent = Annotated[int, Field(ge=1, le=LARGEST_EXTENT)]
-Label = Annotated[str, StringConstraints(max_length=200)]
+Model = Annotated[ModelShape, BeforeValidator(shape_or_fields)]
+Impl = Annotated[CollectiveImpl, BeforeValidator(_without_auto)]
+Degree = Annotated[StrictInt, Field(ge=1, le=LARGEST_TP_DEGREE)]
+Extent = Annotated[StrictInt, Field(ge=1, le=LARGEST_EXTENT)]
 
 
 class Sampling(Frozen):
     """When a trial has seen enough steps."""
 
-    target_rel_ci: float = Field(default=0.02, gt=0, le=1)
+    target_rel_ci: Annotated[float, Strict()] = Field(default=0.02, gt=0, le=1)
     """Stop once the median's 95 % interval within the trial is this narrow, relative to it."""
-    max_time_s: float = Field(default=5, gt=0, le=600)
+    max_time_s: Annotated[float, Strict()] = Field(default=5, gt=0, le=600)
     """Stop at the latest after this much time in timed steps, all passes together."""
-    min_steps: int = Field(default=10, ge=1, le=100_000)
+    min_steps: StrictInt = Field(default=10, ge=1, le=100_000)
     """Never judge fewer clean steps than this, whatever they take."""
 
 
@@ -74,8 +72,8 @@ class Where(Frozen):
 class SweepSpec(Frozen):
     """A grid of points; every axis may be one value or a list of them."""
 
-    name: str = Field(default="", max_length=200)
-    models: Annotated[tuple[ModelShape, ...], BeforeValidator(_resolve_models), Field(min_length=1)]
+    name: Label = ""
+    models: Annotated[tuple[Model, ...], ListOrScalar, Field(min_length=1)]
     blocks: Annotated[tuple[Block, ...], ListOrScalar, Field(min_length=1)]
     arrangement: Annotated[tuple[Arrangement, ...], ListOrScalar, Field(min_length=1)] = (
         Arrangement.COLUMN_ROW,
@@ -85,25 +83,25 @@ class SweepSpec(Frozen):
     batch: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)]
     seq: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)] = (1,)
     dtype: Annotated[tuple[Dtype, ...], ListOrScalar, Field(min_length=1)] = (Dtype.FLOAT32,)
-    collective_impl: Annotated[
-        tuple[CollectiveImpl, ...], BeforeValidator(_without_auto), Field(min_length=1)
-    ] = (CollectiveImpl.BACKEND,)
+    collective_impl: Annotated[tuple[Impl, ...], ListOrScalar, Field(min_length=1)] = (
+        CollectiveImpl.BACKEND,
+    )
     overlap: Annotated[tuple[Overlap, ...], ListOrScalar, Field(min_length=1)] = (Overlap.NONE,)
-    replicates: int = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
+    replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
     group_kind: GroupKind = GroupKind.FRESH
     sampling: Sampling = Sampling()
     where: Where = Where()
-    priority: int = Field(default=0, ge=-100, le=100)
+    priority: StrictInt = Field(default=0, ge=-100, le=100)
     tags: dict[Label, Label] = Field(default_factory=dict, max_length=50)
 
     @model_validator(mode="after")
     def _axes_name_each_value_once(self) -> Self:
         for axis in AXES:
-            values = getattr(self, axis)
-            repeated = next((v for i, v in enumerate(values) if v in values[:i]), None)
+            times = Counter(getattr(self, axis))
+            repeated = next((value for value, count in times.items() if count > 1), None)
             if repeated is not None:
-                msg = f"{axis} names {repeated!s} twice; each value once is enough"
-                raise ValueError(msg)
+                shown = repeated.name if isinstance(repeated, ModelShape) else repeated
+                raise ValueError(f"{axis} names {shown!s} twice; each value once is enough")
         return self
 
     @property

@@ -1,0 +1,168 @@
+"""The shape of a layer out of a Hugging Face config.json, as it is."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeGuard
+
+from workers.contract import hf_fields
+from workers.contract.axes import Activation
+from workers.contract.frozen import LARGEST_LABEL
+from workers.contract.hf_families import Family, family_of
+from workers.contract.hf_fields import HfConfig, wrong
+from workers.contract.hf_refusals import refuse_what_is_not_measured
+from workers.contract.shapes import ModelShape
+
+MARKS = ("model_type", "architectures")
+LANGUAGE_PARTS = ("text_config", "llm_config", "language_config", "thinker_config")
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
+    {
+        "gelu": Activation.GELU,
+        "gelu_python": Activation.GELU,
+        "gelu_new": Activation.GELU_TANH,
+        "gelu_fast": Activation.GELU_TANH,
+        "gelu_tanh": Activation.GELU_TANH,
+        "gelu_accurate": Activation.GELU_TANH,
+        "gelu_pytorch_tanh": Activation.GELU_TANH,
+        "gelu_python_tanh": Activation.GELU_TANH,
+        "relu": Activation.RELU,
+        "silu": Activation.SILU,
+        "swish": Activation.SILU,
+        "swiglu": Activation.SILU,
+        "geglu": Activation.GELU,
+    }
+)
+GATING = frozenset({"silu", "swish", "swiglu", "geglu"})
+"""Activations that mean a gated MLP where the family is not known."""
+
+
+def is_hf_config(element: object) -> TypeGuard[dict[str, object]]:
+    """Whether an element of `models` says that it is a config.json."""
+    return isinstance(element, dict) and any(element.get(mark) is not None for mark in MARKS)
+
+
+def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
+    """Return the shape of one layer; ValueError names the entry that is missing or wrong."""
+    outer = HfConfig(entries)
+    names = _names(outer)
+    config = outer
+    while (inner := _language_part(config)) is not None:
+        refuse_what_is_not_measured(config, names)
+        config, names = inner, _names(inner) or names
+    refuse_what_is_not_measured(config, names)
+    key, family = family_of(names)
+    hidden = _required(config, hf_fields.HIDDEN_SIZE, family)
+    heads = _required(config, hf_fields.NUM_ATTENTION_HEADS, family)
+    activation, gated = _activation(config, family)
+    return ModelShape(
+        name=_label(outer, config, names),
+        hidden_size=hidden,
+        intermediate_size=_intermediate_size(config, key, family, hidden=hidden),
+        num_attention_heads=heads,
+        num_key_value_heads=_num_key_value_heads(config, key, family, heads=heads),
+        head_dim=_head_dim(config, family, hidden=hidden, heads=heads),
+        gated=gated,
+        activation=activation,
+        parallel_block=_is_parallel(config, family),
+    )
+
+
+def _names(config: HfConfig) -> tuple[str, ...]:
+    """What the config calls its kind: model_type first, then its architectures."""
+    model_type = config.text(("model_type",))
+    architectures = config.entries.get("architectures")
+    if architectures is None:
+        architectures = []
+    if not isinstance(architectures, list) or not all(isinstance(a, str) for a in architectures):
+        raise wrong("architectures", architectures, "must be a list of strings")
+    return ((model_type[1],) if model_type else ()) + tuple(architectures)
+
+
+def _language_part(config: HfConfig) -> HfConfig | None:
+    parts = (config.part(name) for name in LANGUAGE_PARTS)
+    return next((part for part in parts if part is not None), None)
+
+
+def _label(outer: HfConfig, config: HfConfig, names: tuple[str, ...]) -> str:
+    candidates = (outer.entries.get("_name_or_path"), config.entries.get("_name_or_path"))
+    for label in (*candidates, *_names(outer), *names):
+        if isinstance(label, str) and label and label.isprintable():
+            return label[:LARGEST_LABEL]
+    return ""
+
+
+def _required(config: HfConfig, names: tuple[str, ...], family: Family) -> int:
+    size = _size(config, names, family)
+    if size is None:
+        others = ", ".join(names[1:])
+        raise ValueError(f"{names[0]} (or {others}) is missing from this config.json")
+    return size
+
+
+def _size(config: HfConfig, names: tuple[str, ...], family: Family) -> int | None:
+    size = config.dimension(names)
+    if size is None and config.is_nested:
+        return family.omitted.get(names[0])
+    return size
+
+
+def _intermediate_size(config: HfConfig, key: str, family: Family, *, hidden: int) -> int:
+    if key == "qwen":
+        # Qwen 1 states gate and up together; each is half as wide.
+        return _required(config, hf_fields.INTERMEDIATE_SIZE, family) // 2
+    size = _size(config, hf_fields.INTERMEDIATE_SIZE, family)
+    if size is not None:
+        return size
+    if ratio := config.dimension(("expansion_ratio",)):
+        return ratio * hidden
+    if family.is_ffn_four_hidden or "n_inner" in config.entries:
+        return 4 * hidden
+    return _required(config, hf_fields.INTERMEDIATE_SIZE, family)
+
+
+def _num_key_value_heads(config: HfConfig, key: str, family: Family, *, heads: int) -> int:
+    if key == "falcon" and "n_head_kv" not in config.entries:
+        if config.flag("new_decoder_architecture", default=False):
+            return config.dimension(hf_fields.NUM_KEY_VALUE_HEADS) or heads
+        return 1 if config.flag("multi_query", default=True) else heads
+    attention = config.part("attn_config") or HfConfig({})
+    if attention.entries.get("attn_type") == "multiquery_attention":
+        return 1
+    if key == "chatglm" and not config.flag("multi_query_attention", default=False):
+        return heads
+    given = _size(config, hf_fields.NUM_KEY_VALUE_HEADS, family)
+    given = given or attention.dimension(hf_fields.NUM_KEY_VALUE_HEADS)
+    if given is not None:
+        return given
+    return 1 if config.flag("multi_query", default=family.multi_query) else heads
+
+
+def _head_dim(config: HfConfig, family: Family, *, hidden: int, heads: int) -> int:
+    size = config.dimension(hf_fields.HEAD_DIM) or family.head_dim
+    if size is not None:
+        return size
+    if hidden % heads:
+        msg = (
+            f"hidden_size={hidden} is not divisible by num_attention_heads={heads} and this "
+            "config.json has no head_dim"
+        )
+        raise ValueError(msg)
+    return hidden // heads
+
+
+def _activation(config: HfConfig, family: Family) -> tuple[Activation, bool]:
+    field, given = config.text(hf_fields.ACTIVATION) or ("hidden_act", family.activation)
+    if given is None:
+        return (Activation.SILU, True) if family.gated else (Activation.GELU, False)
+    if given not in ACTIVATIONS:
+        known = ", ".join(sorted(ACTIVATIONS))
+        raise wrong(field, given, f"is not measured; known are {known}")
+    gated = given in GATING if family.gated is None else family.gated
+    return ACTIVATIONS[given], gated
+
+
+def _is_parallel(config: HfConfig, family: Family) -> bool:
+    if config.flag("new_decoder_architecture", default=False):
+        return True
+    parallel = config.flag("parallel_attn", default=family.parallel)
+    return config.flag("use_parallel_residual", default=parallel)

@@ -1,0 +1,161 @@
+"""Models whose blocks are other than the ones measured here, refused by the feature's name."""
+
+import reprlib
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from workers.contract.hf_families import bare_name
+from workers.contract.hf_fields import HfConfig
+
+LATENT_RANKS = ("kv_lora_rank", "q_lora_rank", "o_lora_rank")
+LATENT_TYPES = frozenset({"deepseekv2", "deepseekv3", "deepseekv32", "minicpm3", "youtu"})
+
+EXPERT_SWITCHES = ("enable_moe_block", "is_moe", "use_moe")
+EXPERT_PARTS = ("ffn_config", "moe_config")
+EXPERT_WIDTHS = ("moe_intermediate_size", "moe_ffn_hidden_size")
+EXPERT_TYPES = frozenset(
+    {"mixtral", "dbrx", "arctic", "jamba", "grok1", "deepseekv2", "deepseekv3", "gptoss", "llama4"}
+)
+
+STATE_FIELDS = (
+    "state_size",
+    "ssm_state_size",
+    "ssm_cfg",
+    "mamba_d_state",
+    "mamba_d_conv",
+    "linear_conv_kernel_dim",
+    "lru_width",
+    "conv_L_cache",
+)
+STATE_TYPES = ("mamba", "rwkv", "xlstm", "recurrentgemma", "griffin", "hyena", "retnet", "lfm2")
+
+PAIR_FIELDS = ("encoder_layers", "decoder_layers", "num_decoder_layers", "encoder", "decoder")
+PAIR_TYPES = frozenset(
+    {
+        "bart",
+        "bigbirdpegasus",
+        "blenderbot",
+        "blenderbotsmall",
+        "encoderdecoder",
+        "led",
+        "longt5",
+        "m2m100",
+        "marian",
+        "mbart",
+        "mt5",
+        "mvp",
+        "nllbmoe",
+        "pegasus",
+        "plbart",
+        "prophetnet",
+        "speechencoderdecoder",
+        "switchtransformers",
+        "t5",
+        "t5gemma",
+        "umt5",
+        "visionencoderdecoder",
+        "whisper",
+    }
+)
+
+ENCODER_TYPES = frozenset(
+    {
+        "albert",
+        "bert",
+        "camembert",
+        "convbert",
+        "deberta",
+        "debertav2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "esm",
+        "modernbert",
+        "mpnet",
+        "roberta",
+        "vit",
+        "xlmroberta",
+    }
+)
+
+ADVICE = MappingProxyType(
+    {
+        "mixture of experts": "give the explicit shape of one dense block instead",
+        "latent attention": "give the explicit shape of the MLP and measure blocks=mlp instead",
+        "state space or recurrence": "give the explicit shape of the attention or MLP blocks",
+        "an encoder with a decoder": "give the explicit shape of one stack instead",
+        "an encoder": "its attention is not causal; give the explicit shape and measure the MLP",
+    }
+)
+
+
+def refuse_what_is_not_measured(config: HfConfig, names: tuple[str, ...]) -> None:
+    """Raise ValueError naming each feature that is not measured, with the entry that shows it."""
+    bare_names = tuple(bare_name(name) for name in names)
+    found = {
+        "mixture of experts": next(_experts(config, bare_names), None),
+        "latent attention": next(_latent(config, bare_names), None),
+        "state space or recurrence": next(_states(config, bare_names), None),
+        "an encoder with a decoder": next(_pairs(config, bare_names), None),
+        "an encoder": next(_encoders(names, bare_names), None),
+    }
+    shown = {feature: entry for feature, entry in found.items() if entry is not None}
+    if shown:
+        what = " and ".join(f"{feature} ({entry})" for feature, entry in shown.items())
+        advice = ADVICE[next(iter(shown))]
+        raise ValueError(f"this config.json describes {what}, which is not measured; {advice}")
+
+
+def _experts(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    if any(config.entries.get(switch) is False for switch in EXPERT_SWITCHES):
+        return
+    parts = [config.entries]
+    parts += [part for name in EXPERT_PARTS if isinstance(part := config.entries.get(name), dict)]
+    counts = {k: v for part in parts for k, v in part.items() if "expert" in k and v is not None}
+    shared = ("shared", "per_tok")
+    for name in sorted(counts, key=lambda name: any(word in name for word in shared)):
+        if _is_several(counts[name]):
+            yield f"{name}={reprlib.repr(counts[name])}"
+    for name in EXPERT_WIDTHS:
+        if config.entries.get(name) and not counts:
+            yield f"{name}={reprlib.repr(config.entries[name])}"
+    for name in names:
+        if not counts and ("moe" in name or name in EXPERT_TYPES):
+            yield f"model_type={name}"
+
+
+def _is_several(value: object) -> bool:
+    """Whether a count of experts means more than one; lists hold a count for each layer."""
+    if isinstance(value, list):
+        return any(_is_several(item) for item in value)
+    return isinstance(value, int | float) and value > 1
+
+
+def _latent(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    for name in LATENT_RANKS:
+        if config.entries.get(name):
+            yield f"{name}={reprlib.repr(config.entries[name])}"
+    yield from (f"model_type={name}" for name in names if name in LATENT_TYPES)
+
+
+def _states(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    for name in STATE_FIELDS:
+        if config.entries.get(name):
+            yield f"{name}={reprlib.repr(config.entries[name])}"
+    for name in names:
+        if any(name.startswith(kind) or name.endswith("mamba") for kind in STATE_TYPES):
+            yield f"model_type={name}"
+
+
+def _pairs(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    if config.entries.get("is_encoder_decoder") is True:
+        yield "is_encoder_decoder=true"
+    yield from (f"model_type={name}" for name in names if name in PAIR_TYPES)
+    for name in PAIR_FIELDS:
+        if config.entries.get(name):
+            yield f"{name}={reprlib.repr(config.entries[name])}"
+
+
+def _encoders(names: tuple[str, ...], bare_names: tuple[str, ...]) -> Iterator[str]:
+    yield from (f"architecture {name}" for name in names if name.endswith("ForMaskedLM"))
+    yield from (f"model_type={name}" for name in bare_names if name in ENCODER_TYPES)
