@@ -1,0 +1,67 @@
+from collections.abc import Sequence
+
+import pytest
+
+from tests.unit.workers.builders import order, rank_result
+from workers.contract.axes import Collective, GroupKind, Pass
+from workers.contract.trial import RankResult, Span, TrialResult
+from workers.gather import gather
+
+
+def gathered(results: Sequence[RankResult]) -> TrialResult:
+    return gather(
+        order(tp_degree=len(results)),
+        results,
+        group_kind=GroupKind.FRESH,
+        group_id="g",
+        hardware_key="h1:x",
+        link_class="host_memory",
+        node="n",
+    )
+
+
+def span(enter: tuple[int, ...], leave: tuple[int, ...]) -> Span:
+    return Span(
+        op=Collective.ALL_REDUCE,
+        where="mlp.forward",
+        message_bytes=64,
+        enter_ns=enter,
+        exit_ns=leave,
+    )
+
+
+def test_a_late_rank_makes_its_peers_wait_and_the_wire_no_longer() -> None:
+    """Rank 1 enters 20 us after rank 0; both leave 5 us later (MEASURING, injected delay)."""
+    early = rank_result(0, spans=(span((0,), (25_000,)),))
+    late = rank_result(1, spans=(span((20_000,), (25_000,)),))
+    (timing,) = gathered([early, late]).collectives
+    assert timing.wire_ns == (5_000,)
+    assert timing.wait_ns == (10_000,), "the mean of 20 us and 0"
+
+
+def test_without_a_shared_clock_the_shortest_call_is_the_wire() -> None:
+    early = rank_result(0, spans=(span((0,), (25_000,)),), shared_clock=False)
+    late = rank_result(1, spans=(span((900_000,), (905_000,)),), shared_clock=False)
+    (timing,) = gathered([early, late]).collectives
+    assert (timing.wire_ns, timing.wait_ns) == ((5_000,), (10_000,))
+
+
+def test_results_are_ordered_by_rank_whatever_the_order_they_came_in() -> None:
+    result = gathered([rank_result(1, step_ns=(7,)), rank_result(0, step_ns=(9,))])
+    assert [samples.step_ns for samples in result.samples[Pass.CLEAN]] == [(9,), (7,)]
+
+
+def test_the_group_needs_the_memory_and_has_the_flags_of_its_worst_rank() -> None:
+    result = gathered(
+        [
+            rank_result(0, peak_memory_bytes=5, quality=("scheduler_noise",)),
+            rank_result(1, peak_memory_bytes=9, quality=("oversubscribed", "scheduler_noise")),
+        ]
+    )
+    assert result.peak_memory_bytes == 9
+    assert result.quality == ("oversubscribed", "scheduler_noise")
+
+
+def test_ranks_that_saw_different_collectives_are_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        gathered([rank_result(0, spans=(span((0,), (1,)),)), rank_result(1, spans=())])
