@@ -45,7 +45,7 @@ class TrialSummary(Frozen):
     split_step_time_us: float
     """The step while spans are taken; the clean step where there is nothing to take."""
     compute_time_us: float
-    """The compute-only pass; the clean step at tp_degree 1, which has no collective to leave out."""
+    """The compute-only pass; the clean step at tp_degree 1, where nothing is left out."""
     wire_us: float
     wait_us: float
     """Sums over the collectives of a step."""

@@ -1,0 +1,75 @@
+"""From which batch on tensor parallelism is worth its communication.
+
+Two questions, each a crossing along the batches of one series: where compute overtakes exposed
+communication, and where the step of a degree becomes shorter than that of the next smaller degree.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from service.analysis.crossing import Crossing, Curve, find_crossing
+
+LARGEST_RATIO = 20.0
+"""Compute over exposed communication is cut off here: exposed communication below a twentieth of
+compute is within the noise of the step, and can be 0 or less, where the ratio has no logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """One trial's times that break-even depends on."""
+
+    step_us: float
+    compute_us: float
+
+    @property
+    def exposed_us(self) -> float:
+        """Step minus compute; may be 0 or less."""
+        return self.step_us - self.compute_us
+
+
+Replicates = Mapping[int, Mapping[int, Times]]
+"""By replicate, then by batch: one series at one tp_degree."""
+
+
+def compute_overtakes(series: Replicates, *, rng: np.random.Generator) -> Crossing | None:
+    """Batch from which compute takes longer than exposed communication, going up."""
+    curves = [
+        _curve({batch: _compute_over_exposed(times) for batch, times in by_batch.items()})
+        for by_batch in series.values()
+    ]
+    return find_crossing(curves, rng=rng)
+
+
+def pays_from(
+    series: Replicates, *, smaller_degree: Replicates, rng: np.random.Generator
+) -> Crossing | None:
+    """Batch from which the step is shorter than that of a smaller degree, going up.
+
+    Steps are compared within a replicate: one set of processes measured both degrees.
+    """
+    curves = []
+    for replicate, by_batch in series.items():
+        other = smaller_degree.get(replicate, {})
+        curves.append(
+            _curve(
+                {
+                    batch: log(other[batch].step_us / times.step_us)
+                    for batch, times in by_batch.items()
+                    if batch in other
+                }
+            )
+        )
+    return find_crossing(curves, rng=rng)
+
+
+def _compute_over_exposed(times: Times) -> float:
+    exposed = max(times.exposed_us, times.compute_us / LARGEST_RATIO)
+    return log(times.compute_us / exposed)
+
+
+def _curve(log_ratios: Mapping[int, float]) -> Curve:
+    batches = tuple(sorted(log_ratios))
+    return Curve(batches=batches, log_ratios=tuple(log_ratios[batch] for batch in batches))

@@ -1,0 +1,167 @@
+"""Whether the candidate is faster or slower than the baseline, for each point and over all.
+
+The ratio is candidate over baseline step time; below 1 is faster. Its interval is Welch's t on the
+logarithms of trial medians, the replicate being the unit. Over all points it is the geometric mean
+of their ratios, and the unit is again the replicate: one replicate measures all points in one set
+of processes, whose luck they share, so that more points do not make the overall interval narrower
+than the number of replicates allows.
+
+Many points are many chances to be wrong. A point is called faster or slower only where its interval
+clears the tolerance *and* it stays among the findings when at most FALSE_CLAIMS of them may be
+false (Benjamini and Hochberg 1995), counted over the points of one comparison. Where nothing has
+changed, that is also the chance of a single false call in the whole comparison.
+
+"Same" needs the whole interval within the tolerance (two one-sided tests), so too little data gives
+"inconclusive", never "same".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from service.analysis.interval import CONFIDENCE
+
+Values = NDArray[np.float64]
+
+DEFAULT_TOLERANCE = 0.05
+"""Fresh process groups on one machine differ by a few percent, and three of them cannot confirm
+less; a change below it seldom moves a choice of tp_degree."""
+
+FALSE_CLAIMS = 0.03
+"""Largest expected share of false ones among the points called faster or slower."""
+
+
+class Verdict(StrEnum):
+    """What may be said about a ratio. `same` means equivalent within the tolerance."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Candidate over baseline, with what may be said about it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """95 % interval; None where either side has one replicate only."""
+    p: float | None
+    """Of a change beyond the tolerance, over the points after correction for their number."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Every matched point in the order given, and all of them together (None without any)."""
+
+    points: tuple[Ratio, ...]
+    overall: Ratio | None
+
+
+def verdict(low: float, high: float, *, tolerance: float) -> Verdict:
+    """Judge the interval of candidate/baseline step time. Below 1 is faster."""
+    if high < 1 - tolerance:
+        return Verdict.FASTER
+    if low > 1 + tolerance:
+        return Verdict.SLOWER
+    within = 1 - tolerance <= low and high <= 1 + tolerance
+    return Verdict.SAME if within else Verdict.INCONCLUSIVE
+
+
+def compare(baseline: Values, candidate: Values, *, tolerance: float) -> Comparison:
+    """Compare step times: one row for each matched point, one column for each replicate.
+
+    NaN where a replicate has no value; every row has at least one value on each side.
+    """
+    if not len(baseline):
+        return Comparison(points=(), overall=None)
+    old, new = np.log(baseline), np.log(candidate)
+    each = _welch(old, new, tolerance=tolerance)
+    overall = _welch(_by_replicate(old), _by_replicate(new), tolerance=tolerance)
+    total = _ratios(overall, overall.p, tolerance=tolerance)[0]
+    return Comparison(points=_ratios(each, adjust(each.p), tolerance=tolerance), overall=total)
+
+
+def adjust(p: Values) -> Values:
+    """Benjamini and Hochberg's adjusted p-values; NaN (nothing could be tested) stays out."""
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested])]
+    scaled = p[order] * tested.size / np.arange(1, tested.size + 1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return adjusted
+
+
+@dataclass(frozen=True, slots=True)
+class _Tests:
+    """One row for each point, logarithms; NaN where a side has fewer than two replicates."""
+
+    centre: Values
+    half_width: Values
+    p: Values
+    """Two-sided, of the change being within the tolerance."""
+
+
+def _welch(old: Values, new: Values, *, tolerance: float) -> _Tests:
+    """Welch's t test and interval of the difference of means, row by row."""
+    old_n, old_mean, old_error = _moments(old)
+    new_n, new_mean, new_error = _moments(new)
+    centre = new_mean - old_mean
+    total = np.maximum(old_error + new_error, 1e-24)
+    freedom = total**2 / np.maximum(
+        old_error**2 / np.maximum(old_n - 1, 1) + new_error**2 / np.maximum(new_n - 1, 1), 1e-60
+    )
+    freedom = np.clip(freedom, 1, np.maximum(old_n + new_n - 2, 1))
+    error = np.sqrt(total)
+    above, below = centre - np.log1p(tolerance), np.log1p(-tolerance) - centre
+    p = np.minimum(2 * stdtr(freedom, -np.maximum(above, below) / error), 1)
+    unknown = (old_n == 1) | (new_n == 1)
+    half_width: Values = stdtrit(freedom, (1 + CONFIDENCE) / 2) * error
+    half_width[unknown] = p[unknown] = np.nan
+    return _Tests(centre=centre, half_width=half_width, p=p)
+
+
+def _moments(values: Values) -> tuple[Values, Values, Values]:
+    """Number, mean and squared standard error of each row's values."""
+    n = np.sum(~np.isnan(values), axis=1).astype(np.float64)
+    mean = np.nansum(values, axis=1) / n
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    return n, mean, squares / np.maximum(n - 1, 1) / n
+
+
+def _by_replicate(values: Values) -> Values:
+    """One row: the mean over points of each replicate.
+
+    A replicate that lacks some points is placed by those it has against the other replicates'
+    values of the same points, so that a missing slow point does not look like a fast replicate.
+    """
+    present = ~np.isnan(values)
+    mean = np.nansum(values, axis=1) / present.sum(axis=1)
+    counts = present.sum(axis=0)
+    used = counts > 0
+    effect = np.nansum(values - mean[:, None], axis=0)[used] / counts[used]
+    return np.asarray(mean.mean() + effect - effect.mean())[None, :]
+
+
+def _ratios(tests: _Tests, p: Values, *, tolerance: float) -> tuple[Ratio, ...]:
+    centre, half = tests.centre, tests.half_width
+    rows: Sequence[tuple[float, float, float, float]] = np.stack(
+        (np.exp(centre), np.exp(centre - half), np.exp(centre + half), p), axis=1
+    ).tolist()
+    return tuple(_ratio(*row, tolerance=tolerance) for row in rows)
+
+
+def _ratio(value: float, low: float, high: float, p: float, *, tolerance: float) -> Ratio:
+    if np.isnan(p):
+        return Ratio(value=value, low=None, high=None, p=None, verdict=Verdict.INCONCLUSIVE)
+    found = verdict(low, high, tolerance=tolerance)
+    if found in {Verdict.FASTER, Verdict.SLOWER} and p > FALSE_CLAIMS:
+        found = Verdict.INCONCLUSIVE
+    return Ratio(value=value, low=low, high=high, p=p, verdict=found)

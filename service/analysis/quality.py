@@ -1,0 +1,25 @@
+"""What a quality flag means to whoever reads the figure."""
+
+from collections.abc import Iterable
+
+MEANINGS = {
+    "oversubscribed": "more ranks than cores shared the host: times hold the scheduler's as well",
+    "scheduler_noise": "communication threads waited for the scheduler's tick: small messages "
+    "look slower than they are",
+    "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
+    "shrink with tp_degree",
+    "unstable": "steps of one trial differ widely: read the median with care",
+    "throttled": "the device ran below its clock for heat or power",
+    "functional_only": "ranks shared one device: shows that it works, not how fast",
+    "perturbed": "taking spans slowed the step by more than 5 %: wire and wait are rough",
+    "proof_reduced": "proved on a smaller shape of the same ratios: the full one did not fit",
+    "single_replicate": "one set of processes says nothing about its spread: no interval",
+    "exposed_not_resolved": "exposed communication is within noise of 0",
+    "mixed_versions": "its trials ran on different versions of the software",
+}
+"""Flags of the workers and of the reports. An unknown one is shown as it is."""
+
+
+def explain(flags: Iterable[str]) -> tuple[str, ...]:
+    """One sentence for each flag, in the order of the flags."""
+    return tuple(f"{flag}: {MEANINGS[flag]}" if flag in MEANINGS else flag for flag in flags)

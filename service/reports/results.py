@@ -1,0 +1,243 @@
+"""From the trials of a point to its result: the one reading path of API, pages and CLI."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from service.analysis import quality
+from service.analysis.interval import estimate, estimate_signed
+from service.analysis.summary import TrialSummary, slowest_rank_steps_ns
+from service.reports.estimates import EstimateReport, StepTimeReport
+from service.reports.result import (
+    CollectiveReport,
+    EstimatesReport,
+    RankSamples,
+    ResultReport,
+    TrialReport,
+)
+from service.store import results as stored
+from service.store import samples as stored_samples
+from service.store.pages import Page
+from service.store.results import MeasuredTrial, ResultFilter
+from workers.contract.axes import Collective, Pass
+from workers.contract.bandwidth import algbw_gb_per_s, busbw_gb_per_s
+from workers.contract.hardware import Environment
+from workers.contract.point import PointSpec
+from workers.contract.trial import PassSamples
+from workers.contract.workload import flops_per_rank
+
+Samples = Mapping[Pass, Sequence[PassSamples]]
+"""Of one trial, each pass indexed by rank."""
+
+MOST_PERTURBATION = 0.05
+"""Above it the split into wire and wait is called rough."""
+
+
+def page(
+    session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
+) -> Page[ResultReport]:
+    """Results that match, newest sweep first, each in the order of its grid."""
+    found = stored.page(session, which, limit=limit, cursor=cursor)
+    return Page(tuple(report(point.trials) for point in found.items), found.next_cursor)
+
+
+def find(session: Session, result_id: str, *, include_samples: bool = False) -> ResultReport:
+    """One result with its trials. NotFoundError if there is none."""
+    trials = stored.find(session, result_id).trials
+    given = None
+    if include_samples:
+        given = {trial.id: stored_samples.find(session, trial.id) for trial in trials}
+    return with_trials(report(trials), trials, samples=given)
+
+
+def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
+    """Report one point over its trials, at least one. Pure."""
+    newest = max(trials, key=lambda trial: trial.created_at)
+    summaries = [trial.summary for trial in trials]
+    rng = _generator(newest.spec_key)
+    step, estimates = _step_time(summaries, rng), _estimates(summaries, rng)
+    flags = _flags(trials, estimates)
+    return ResultReport(
+        id=newest.point_id,
+        sweep_id=newest.sweep_id,
+        spec=newest.spec,
+        spec_key=newest.spec_key,
+        hardware=newest.hardware,
+        hardware_key=newest.hardware_key,
+        link_class=newest.link_class,
+        environment=newest.environment,
+        step_time_us=step,
+        forward_time_us=estimates.forward_time_us.median,
+        backward_time_us=estimates.backward_time_us.median,
+        compute_time_us=estimates.compute_time_us.median,
+        communication_time_us=estimates.communication_time_us.median,
+        exposed_communication_us=estimates.exposed_communication_us.median,
+        communication_share=max(0.0, estimates.communication_share.median),
+        collective_share=estimates.collective_share.median,
+        estimates=estimates,
+        collectives=_collectives(newest.spec, summaries),
+        tflop_per_s=flops_per_rank(newest.spec) / step.median / 1e6,
+        tokens_per_s=newest.spec.num_tokens / step.median * 1e6,
+        peak_memory_bytes=max(trial.peak_memory_bytes for trial in trials),
+        max_abs_error=max(trial.proof.max_abs_error for trial in trials),
+        max_rel_error=max(trial.proof.max_rel_error for trial in trials),
+        quality=flags,
+        quality_notes=quality.explain(flags),
+        num_replicates=len({trial.replicate for trial in trials}),
+        stop_rules=tuple(sorted({trial.stop_rule for trial in trials})),
+        num_warmup_steps=max(trial.num_warmup_steps for trial in trials),
+        perturbation=median(summary.perturbation for summary in summaries),
+        measured_at=newest.created_at,
+    )
+
+
+def with_trials(
+    result: ResultReport,
+    trials: Sequence[MeasuredTrial],
+    *,
+    samples: Mapping[str, Samples] | None = None,
+) -> ResultReport:
+    """Show the trials behind a result and, where given by trial id, every sample of them. Pure."""
+    given = samples or {}
+    shown = tuple(_trial(trial, given.get(trial.id)) for trial in trials)
+    steps = [
+        ns / 1e3
+        for trial in trials
+        for ns in slowest_rank_steps_ns(given.get(trial.id, {}).get(Pass.CLEAN, ()))
+    ]
+    return result.model_copy(
+        update={"trials": shown, "samples_us": None if samples is None else tuple(steps)}
+    )
+
+
+def _generator(spec_key: str) -> np.random.Generator:
+    """Seeded by what is measured, so that the same rows give the same interval."""
+    return np.random.default_rng(list(spec_key.encode()))
+
+
+def _step_time(summaries: Sequence[TrialSummary], rng: np.random.Generator) -> StepTimeReport:
+    found = estimate([summary.step_time_us for summary in summaries], rng=rng)
+    return StepTimeReport(
+        median=found.median,
+        ci_low=found.low,
+        ci_high=found.high,
+        n=found.n,
+        p10=median(summary.p10_us for summary in summaries),
+        p90=median(summary.p90_us for summary in summaries),
+        num_steps=sum(summary.num_steps for summary in summaries),
+    )
+
+
+def _estimates(summaries: Sequence[TrialSummary], rng: np.random.Generator) -> EstimatesReport:
+    def time(values: Sequence[float]) -> EstimateReport:
+        """A time; 0 where the step has no such part."""
+        kind = estimate if min(values) > 0 else estimate_signed
+        return EstimateReport.of(kind(values, rng=rng))
+
+    def difference(values: Sequence[float]) -> EstimateReport:
+        return EstimateReport.of(estimate_signed(values, rng=rng))
+
+    return EstimatesReport(
+        forward_time_us=time([s.forward_time_us for s in summaries]),
+        backward_time_us=time([s.backward_time_us for s in summaries]),
+        compute_time_us=time([s.compute_time_us for s in summaries]),
+        communication_time_us=time([s.communication_time_us for s in summaries]),
+        exposed_communication_us=difference([s.exposed_communication_us for s in summaries]),
+        communication_share=difference([s.communication_share for s in summaries]),
+        collective_share=difference([s.collective_share for s in summaries]),
+    )
+
+
+def _collectives(
+    spec: PointSpec, summaries: Sequence[TrialSummary]
+) -> tuple[CollectiveReport, ...]:
+    """Collectives of equal kind, place and size are one line: how many, and the time of one."""
+    times: dict[tuple[Collective, str, int], list[tuple[float, float]]] = {}
+    for summary in summaries:
+        for item in summary.collectives:
+            key = (item.op, item.where, item.message_bytes)
+            times.setdefault(key, []).append((item.time_us, item.wait_us))
+    lines = []
+    for (op, where, message_bytes), pairs in times.items():
+        time_us = median(time for time, _ in pairs)
+        algbw = busbw = None
+        if time_us > 0:
+            algbw = algbw_gb_per_s(message_bytes=message_bytes, time_us=time_us)
+            busbw = busbw_gb_per_s(
+                op, message_bytes=message_bytes, time_us=time_us, num_ranks=spec.tp_degree
+            )
+        lines.append(
+            CollectiveReport(
+                op=op,
+                where=where,
+                count_per_step=round(len(pairs) / len(summaries)),
+                message_bytes=message_bytes,
+                time_us=time_us,
+                wait_us=median(wait for _, wait in pairs),
+                algbw_gb_per_s=algbw,
+                busbw_gb_per_s=busbw,
+            )
+        )
+    return tuple(lines)
+
+
+def _flags(trials: Sequence[MeasuredTrial], estimates: EstimatesReport) -> tuple[str, ...]:
+    """The workers' flags of any trial, and what only the trials together show."""
+    flags = {flag for trial in trials for flag in trial.quality}
+    exposed = estimates.exposed_communication_us
+    lowest = exposed.median if exposed.ci_low is None else exposed.ci_low
+    judged = {
+        "single_replicate": len(trials) == 1,
+        "perturbed": fmean(t.summary.perturbation for t in trials) > MOST_PERTURBATION,
+        "proof_reduced": any(trial.proof.is_reduced for trial in trials),
+        "exposed_not_resolved": trials[0].spec.tp_degree > 1 and lowest <= 0,
+        "mixed_versions": len({versions(trial.environment) for trial in trials}) > 1,
+    }
+    return tuple(sorted(flags | {flag for flag, holds in judged.items() if holds}))
+
+
+def versions(environment: Environment) -> tuple[str | None, ...]:
+    """The software that made a measurement."""
+    seen = environment
+    return (seen.torch, seen.cuda, seen.nccl, seen.driver, seen.python, seen.backend)
+
+
+def _trial(trial: MeasuredTrial, samples: Samples | None) -> TrialReport:
+    summary = trial.summary
+    return TrialReport(
+        id=trial.id,
+        replicate=trial.replicate,
+        attempt=trial.attempt,
+        group_id=trial.group_id,
+        group_kind=trial.group_kind,
+        node=trial.node,
+        link_class=trial.link_class,
+        created_at=trial.created_at,
+        environment=trial.environment,
+        summary=summary,
+        exposed_communication_us=summary.exposed_communication_us,
+        communication_share=summary.communication_share,
+        collective_share=summary.collective_share,
+        stop_rule=trial.stop_rule,
+        num_warmup_steps=trial.num_warmup_steps,
+        perturbation=summary.perturbation,
+        peak_memory_bytes=trial.peak_memory_bytes,
+        quality=trial.quality,
+        proof=trial.proof,
+        samples=None if samples is None else _rank_samples(samples),
+    )
+
+
+def _rank_samples(samples: Samples) -> tuple[RankSamples, ...]:
+    return tuple(
+        RankSamples(
+            pass_name=kind,
+            rank=rank,
+            step_us=tuple(ns / 1e3 for ns in steps.step_ns),
+            forward_us=tuple(ns / 1e3 for ns in steps.forward_ns),
+        )
+        for kind, ranks in samples.items()
+        for rank, steps in enumerate(ranks)
+    )
