@@ -30,8 +30,8 @@ class Times:
         return self.step_us - self.compute_us
 
 
-Replicates = Mapping[int, Mapping[int, Times]]
-"""By replicate, then by batch: one series at one tp_degree."""
+Replicates = Mapping[tuple[str, int], Mapping[int, Times]]
+"""By sweep and replicate, then by batch: one series at one tp_degree."""
 
 
 def compute_overtakes(series: Replicates, *, rng: np.random.Generator) -> Crossing | None:

@@ -123,7 +123,7 @@ def _welch(old: Values, new: Values, *, tolerance: float) -> _Tests:
     above, below = centre - np.log1p(tolerance), np.log1p(-tolerance) - centre
     p = np.minimum(2 * stdtr(freedom, -np.maximum(above, below) / error), 1)
     unknown = (old_n == 1) | (new_n == 1)
-    half_width: Values = stdtrit(freedom, (1 + CONFIDENCE) / 2) * error
+    half_width = np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * error, dtype=np.float64)
     half_width[unknown] = p[unknown] = np.nan
     return _Tests(centre=centre, half_width=half_width, p=p)
 

@@ -12,6 +12,7 @@ and changes nothing where a curve rises already. That it was needed is reported.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from math import exp, log
 
 import numpy as np
@@ -94,7 +95,7 @@ def _outcome(rising: Sequence[Curve], *, num_crossed: int) -> Outcome:
 def crossing_batch(curve: Curve) -> float | None:
     """Batch at which a non-decreasing curve reaches 0 from below; None if it does not."""
     pairs = list(zip(curve.batches, curve.log_ratios, strict=True))
-    for (left, below), (right, above) in zip(pairs, pairs[1:], strict=False):
+    for (left, below), (right, above) in pairwise(pairs):
         if below < 0 <= above:
             share = -below / (above - below)
             return exp(log(left) + share * (log(right) - log(left)))
@@ -116,4 +117,4 @@ def isotonic(values: Sequence[float]) -> tuple[float, ...]:
 
 def _is_unsteady(curve: Curve) -> bool:
     signs = [value >= 0 for value in curve.log_ratios]
-    return any(now and not then for now, then in zip(signs, signs[1:], strict=False))
+    return any(now and not then for now, then in pairwise(signs))

@@ -1,0 +1,218 @@
+"""Two sets of results side by side: what changed, how surely, and what else was different."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from statistics import median
+
+import numpy as np
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
+from service.reports.covariates import Difference, differences
+from service.store.results import MeasuredTrial, ResultFilter, measured
+from workers.contract.frozen import Frozen
+from workers.contract.point import PointSpec
+
+Identity = tuple[str, str]
+"""spec_key and hardware_key."""
+Trials = Sequence[MeasuredTrial]
+
+
+class RatioReport(Frozen):
+    """Candidate over baseline step time; below 1 is faster."""
+
+    ratio: float
+    ci_low: float | None = Field(description="95 % interval over replicates; null with one.")
+    ci_high: float | None
+    p: float | None = Field(
+        description="Of a change beyond the tolerance; for a point, after correction for the "
+        "number of points (Benjamini-Hochberg)."
+    )
+    verdict: Verdict
+
+
+class SideReport(Frozen):
+    """One of the two sides at one point."""
+
+    point_ids: tuple[str, ...]
+    step_time_us: float = Field(description="Median over trials.")
+    n: int = Field(description="Trials.")
+
+
+class ComparedPoint(RatioReport):
+    """A point that both sides measured on the same kind of hardware."""
+
+    spec: PointSpec
+    spec_key: str
+    hardware_key: str
+    baseline: SideReport
+    candidate: SideReport
+    quality: tuple[str, ...] = Field(description="Flags of any trial on either side.")
+
+
+class UnmatchedPoint(Frozen):
+    """A point that only one side measured."""
+
+    point_id: str
+    spec: PointSpec
+    spec_key: str
+    hardware_key: str
+
+
+class ComparisonReport(Frozen):
+    """Baseline against candidate, point by point and over all."""
+
+    baseline: str
+    candidate: str
+    tolerance: float
+    overall: RatioReport | None = Field(
+        description="Geometric mean over the matched points; null without any."
+    )
+    counts: dict[Verdict, int] = Field(description="Matched points by verdict.")
+    points: tuple[ComparedPoint, ...]
+    unmatched_baseline: tuple[UnmatchedPoint, ...]
+    unmatched_candidate: tuple[UnmatchedPoint, ...]
+    differences: tuple[Difference, ...] = Field(
+        description="What else differs between the sides: versions, nodes, settings."
+    )
+    sentence: str
+
+
+def between(
+    session: Session,
+    baseline: ResultFilter,
+    candidate: ResultFilter,
+    *,
+    baseline_name: str,
+    candidate_name: str,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> ComparisonReport:
+    """Compare what two filters find, such as two sweeps."""
+    return report(
+        measured(session, baseline),
+        measured(session, candidate),
+        baseline_name=baseline_name,
+        candidate_name=candidate_name,
+        tolerance=tolerance,
+    )
+
+
+def report(
+    baseline: Trials,
+    candidate: Trials,
+    *,
+    baseline_name: str,
+    candidate_name: str,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> ComparisonReport:
+    """Match points by spec and hardware, whatever they are called, and judge them. Pure."""
+    old, new = _by_identity(baseline), _by_identity(candidate)
+    matched = [identity for identity in old if identity in new]
+    old_times = _times([old[identity] for identity in matched])
+    new_times = _times([new[identity] for identity in matched])
+    found = compare(old_times, new_times, tolerance=tolerance)
+    points = tuple(
+        _compared(ratio, old[identity], new[identity])
+        for identity, ratio in zip(matched, found.points, strict=True)
+    )
+    verdicts = Counter(point.verdict for point in points)
+    counts = {verdict: verdicts[verdict] for verdict in Verdict}
+    overall = None if found.overall is None else _ratio_report(found.overall)
+    return ComparisonReport(
+        baseline=baseline_name,
+        candidate=candidate_name,
+        tolerance=tolerance,
+        overall=overall,
+        counts=counts,
+        points=points,
+        unmatched_baseline=_unmatched(old, new),
+        unmatched_candidate=_unmatched(new, old),
+        differences=differences(baseline, candidate),
+        sentence=_sentence(overall, counts, tolerance=tolerance),
+    )
+
+
+def _by_identity(trials: Trials) -> dict[Identity, list[MeasuredTrial]]:
+    grouped: dict[Identity, list[MeasuredTrial]] = {}
+    for trial in trials:
+        grouped.setdefault((trial.spec_key, trial.hardware_key), []).append(trial)
+    return grouped
+
+
+def _times(rows: Sequence[Trials]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Step times, a row for each point and a column for each replicate; NaN where there is none."""
+    replicates = {(trial.sweep_id, trial.replicate) for trial in chain.from_iterable(rows)}
+    columns = {replicate: column for column, replicate in enumerate(sorted(replicates))}
+    times = np.full((len(rows), len(columns)), np.nan)
+    for row, trials in enumerate(rows):
+        for trial in trials:
+            times[row, columns[trial.sweep_id, trial.replicate]] = trial.summary.step_time_us
+    return times
+
+
+def _compared(ratio: Ratio, old: Trials, new: Trials) -> ComparedPoint:
+    first = old[0]
+    return ComparedPoint(
+        ratio=ratio.value,
+        ci_low=ratio.low,
+        ci_high=ratio.high,
+        p=ratio.p,
+        verdict=ratio.verdict,
+        spec=first.spec,
+        spec_key=first.spec_key,
+        hardware_key=first.hardware_key,
+        baseline=_side(old),
+        candidate=_side(new),
+        quality=tuple(sorted({flag for trial in chain(old, new) for flag in trial.quality})),
+    )
+
+
+def _side(trials: Trials) -> SideReport:
+    return SideReport(
+        point_ids=tuple(dict.fromkeys(trial.point_id for trial in trials)),
+        step_time_us=median(trial.summary.step_time_us for trial in trials),
+        n=len(trials),
+    )
+
+
+def _ratio_report(ratio: Ratio) -> RatioReport:
+    return RatioReport(
+        ratio=ratio.value,
+        ci_low=ratio.low,
+        ci_high=ratio.high,
+        p=ratio.p,
+        verdict=ratio.verdict,
+    )
+
+
+def _unmatched(
+    own: Mapping[Identity, Trials], other: Mapping[Identity, Trials]
+) -> tuple[UnmatchedPoint, ...]:
+    firsts = (trials[0] for identity, trials in own.items() if identity not in other)
+    return tuple(
+        UnmatchedPoint(
+            point_id=first.point_id,
+            spec=first.spec,
+            spec_key=first.spec_key,
+            hardware_key=first.hardware_key,
+        )
+        for first in firsts
+    )
+
+
+def _sentence(
+    overall: RatioReport | None, counts: Mapping[Verdict, int], *, tolerance: float
+) -> str:
+    if overall is None:
+        return "no point was measured on both sides on the same hardware: nothing to compare"
+    known = ""
+    if overall.ci_low is not None and overall.ci_high is not None:
+        known = f" ({overall.ci_low:.3f} to {overall.ci_high:.3f})"
+    parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    total = sum(counts.values())
+    return (
+        f"{overall.verdict}: step time is {overall.ratio:.3f}{known} of the baseline's over "
+        f"{total} {'point' if total == 1 else 'points'}: {parts} (tolerance {tolerance:.0%})"
+    )

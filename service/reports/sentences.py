@@ -1,0 +1,85 @@
+"""Findings in one plain sentence each."""
+
+from typing import assert_never
+
+from service.analysis.crossing import Crossing, Outcome
+from workers.contract.axes import Dtype
+from workers.contract.point import PointSpec
+
+
+def break_even(
+    spec: PointSpec, overtakes: Crossing, pays: Crossing | None, *, smaller: int | None
+) -> str:
+    """Say where compute overtakes communication and where the degree beats the next smaller."""
+    parts = [_overtakes(overtakes)]
+    if pays is not None:
+        parts.append(_pays(pays, f"tp_degree {smaller}"))
+    return f"{_series(spec)}: {'; '.join(parts)}"
+
+
+def _series(spec: PointSpec) -> str:
+    """Name the series; what has its usual value is left out."""
+    words = [spec.model.name, spec.block, spec.phase]
+    named = [" ".join(word for word in words if word)]
+    if spec.seq > 1:
+        named.append(f"seq {spec.seq}")
+    if spec.dtype is not Dtype.FLOAT32:
+        named.append(spec.dtype)
+    named.append(f"tp_degree {spec.tp_degree}")
+    return ", ".join(named)
+
+
+def _overtakes(found: Crossing) -> str:
+    within = _range(found)
+    match found.outcome:
+        case Outcome.CROSSED:
+            return f"compute overtakes communication from batch {_batch(found)}"
+        case Outcome.NEVER_BELOW:
+            return f"compute dominates from the smallest batch on, break-even not reached {within}"
+        case Outcome.NEVER_ABOVE:
+            return f"communication dominates, break-even not reached {within}"
+        case Outcome.CANNOT_TELL:
+            return f"break-even {within} cannot be told, {_disagreement(found)}"
+        case _:
+            assert_never(found.outcome)
+
+
+def _pays(found: Crossing, other: str) -> str:
+    within = _range(found)
+    match found.outcome:
+        case Outcome.CROSSED:
+            return f"faster than {other} from batch {_batch(found)}"
+        case Outcome.NEVER_BELOW:
+            return f"faster than {other} from the smallest batch on, {within}"
+        case Outcome.NEVER_ABOVE:
+            return f"not faster than {other} {within}"
+        case Outcome.CANNOT_TELL:
+            return f"whether faster than {other} {within} cannot be told, {_disagreement(found)}"
+        case _:
+            assert_never(found.outcome)
+
+
+def _batch(found: Crossing) -> str:
+    batch = found.batch
+    if batch is None:
+        raise AssertionError("a crossing has a batch")
+    if batch.low is None or batch.high is None:
+        return f"{_number(batch.median)} (one replicate, no interval)"
+    return f"{_number(batch.median)} ({_number(batch.low)} to {_number(batch.high)})"
+
+
+def _range(found: Crossing) -> str:
+    return f"in [{found.lowest_batch}, {found.highest_batch}]"
+
+
+def _disagreement(found: Crossing) -> str:
+    if not found.num_replicates:
+        return "no replicate covers the range"
+    if not found.num_crossed:
+        return "replicates disagree about which side dominates"
+    return f"it is crossed in {found.num_crossed} of {found.num_replicates} replicates"
+
+
+def _number(value: float) -> str:
+    """Two digits below 10, whole from there: a batch is not known better."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004 - one digit
