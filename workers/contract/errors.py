@@ -8,6 +8,7 @@ WorkerError
 ├── RendezvousError           the group could not be formed
 ├── DeviceMismatchError       the rank sits on another device than the one reserved
 ├── OrderMismatchError        ranks of one group were told to measure different things
+├── TopologyError             a topology text cannot be read, or holds no such GPUs
 └── RankLostError             a rank died, hung or was cut off
 """
 
@@ -64,6 +65,13 @@ class OrderMismatchError(WorkerError):
     """Ranks of one group hold different orders; running them would abort the processes."""
 
     code = "order_mismatch"
+
+
+class TopologyError(WorkerError, ValueError):
+    """The text is no `nvidia-smi topo -m` matrix, or the GPUs asked for are not in it."""
+
+    code = "topology_unreadable"
+    is_final = True
 
 
 class RankLostError(WorkerError):
