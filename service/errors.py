@@ -34,7 +34,7 @@ class FieldError:
 class ServiceError(Exception):
     """Root of everything the control plane raises on purpose; never raised itself."""
 
-    code: ClassVar[str] = "service_error"
+    code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "The service failed"
 

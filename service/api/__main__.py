@@ -1,0 +1,99 @@
+"""`python -m service.api`: one server process that stops gracefully on SIGTERM and Ctrl-C."""
+
+import asyncio
+import sys
+from types import FrameType
+
+import uvicorn
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from service.api.access import Access, access_of
+from service.api.app import create_app
+from service.api.feed import Feed
+from service.api.state import Service
+from service.settings import Settings
+from service.store import schema, tokens
+from service.store.engine import Sessions, create_engine
+from service.telemetry import configure_logging
+
+GRACE_S = 5
+CANNOT_START = 78
+"""EX_CONFIG: starting again changes nothing until somebody changes the configuration."""
+
+
+class StreamingServer(uvicorn.Server):
+    """Lets event streams end before it waits for requests to end."""
+
+    def __init__(self, config: uvicorn.Config, feed: Feed) -> None:
+        super().__init__(config)
+        self._feed = feed
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Called in the main thread, where the loop runs."""
+        asyncio.get_running_loop().call_soon(self._feed.close)
+        super().handle_exit(sig, frame)
+
+
+def main() -> int:
+    """Check, say what is served where and to whom, and serve."""
+    settings = Settings()
+    configure_logging(settings)
+    engine = create_engine(settings.database)
+    if (reason := reason_not_to_start(settings, engine)) is not None:
+        print(f"tpsweep api does not start: {reason}", file=sys.stderr)  # noqa: T201 - for people
+        return CANNOT_START
+    app = create_app(settings, Sessions(engine))
+    service: Service = app.state.service
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    with config.bind_socket() as listening:
+        port = listening.getsockname()[1]
+        print(greeting(settings, port=port), flush=True)  # noqa: T201 - for people
+        StreamingServer(config, service.feed).run(sockets=[listening])
+    return 0
+
+
+def reason_not_to_start(settings: Settings, engine: Engine) -> str | None:
+    """What is missing, with the command that provides it."""
+    try:
+        if not schema.is_current(engine):
+            return f"{settings.database_shown} is not migrated; run: tpsweep db upgrade"
+        if access_of(settings) is Access.TOKEN and not _has_tokens(engine):
+            return (
+                f"{settings.host} needs tokens and there is none that is valid; "
+                "run: tpsweep token create (or listen on 127.0.0.1)"
+            )
+    except SQLAlchemyError as error:
+        return f"{settings.database_shown} does not answer: {getattr(error, 'orig', error)}"
+    return None
+
+
+def greeting(settings: Settings, *, port: int) -> str:
+    """One line: address, database, access."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    access = {
+        Access.OPEN: "open to this machine (loopback, no token needed)",
+        Access.TOKEN: "by token",
+    }[access_of(settings)]
+    return (
+        f"tpsweep api: http://{host}:{port} · docs /docs · "
+        f"database {settings.database_shown} · access {access}"
+    )
+
+
+def _has_tokens(engine: Engine) -> bool:
+    with Sessions(engine).reading() as session:
+        return tokens.exist(session)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

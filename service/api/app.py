@@ -1,0 +1,87 @@
+"""The application: routers, errors and middleware put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from service.api import (
+    breakeven,
+    comparison,
+    docs,
+    events,
+    health,
+    models,
+    nodes,
+    openapi,
+    problems,
+    results,
+    sweeps,
+    tokens,
+)
+from service.api.access import access_of
+from service.api.envelope import Envelope
+from service.api.feed import Feed
+from service.api.state import Service
+from service.settings import Settings
+from service.store.engine import Sessions
+
+ROUTERS: tuple[APIRouter, ...] = (
+    sweeps.router,
+    events.router,
+    results.router,
+    comparison.router,
+    breakeven.router,
+    models.router,
+    nodes.router,
+    tokens.router,
+    health.router,
+    docs.router,
+)
+
+
+class Application(FastAPI):
+    """FastAPI with our description of itself."""
+
+    def openapi(self) -> openapi.Document:
+        """Build the document once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = openapi.build(self, ROUTERS)
+        return self.openapi_schema
+
+
+def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
+    """Put the API together; nothing is opened or started yet."""
+    app = Application(
+        title="tpsweep",
+        version=version("tpsweep"),
+        openapi_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+        lifespan=_lifespan,
+    )
+    app.state.service = Service(
+        settings=settings,
+        sessions=sessions,
+        access=access_of(settings),
+        feed=Feed(sessions, poll_s=settings.stream_poll_s, max_listeners=settings.max_streams),
+    )
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(Envelope)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    service: Service = app.state.service
+    service.feed.close()
+
+
+def _operation_id(route: APIRoute) -> str:
+    """The function's name: what generated clients call the operation."""
+    return route.name

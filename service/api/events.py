@@ -1,0 +1,96 @@
+"""Progress of a sweep as Server-Sent Events: the one endpoint that is async, see `feed`."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import anyio.to_thread
+from fastapi import APIRouter, Header, Response
+from starlette.responses import StreamingResponse
+
+from service.api import feed as feeds
+from service.api.auth import Reader
+from service.api.feed import BATCH, Feed, Frames, Place
+from service.api.route import ApiRoute, Responses
+from service.api.state import Service, ServiceDep
+from service.store import sweeps
+from service.store.states import EventKind, SweepState
+
+router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=ApiRoute)
+
+LARGEST_SEQ = 2**62
+RECONNECT_MS = 2000
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+OVER = frozenset(
+    {SweepState.SUCCEEDED, SweepState.PARTIAL, SweepState.FAILED, SweepState.CANCELLED}
+)
+
+LastEventId = Annotated[
+    int,
+    Header(
+        alias="Last-Event-ID",
+        ge=0,
+        le=LARGEST_SEQ,
+        description="Number of the last event seen; those after it follow.",
+    ),
+]
+RESPONSES: Responses = {
+    200: {
+        "description": "Events as they happen; the stream ends with the sweep's last one.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": "id: 3\nevent: trial_succeeded\n"
+                'data: {"sweep_id":"0199…","seq":3,"kind":"trial_succeeded",'
+                '"created_at":"2026-01-01T00:00:00Z","counts":{"queued":5,"succeeded":1}}\n\n',
+            }
+        },
+    },
+    204: {"description": "The sweep is over and nothing follows: do not connect again."},
+}
+
+
+@router.get("/{sweep_id}/events", response_class=StreamingResponse, responses=RESPONSES)
+async def stream_events(
+    sweep_id: str, service: ServiceDep, caller: Reader, last_event_id: LastEventId = 0
+) -> Response:
+    """Progress as it happens, from the first event or from the one after `Last-Event-ID`."""
+    del caller
+    feed = service.feed
+    feed.check_room()
+    place = Place(sweep_id, last_event_id)
+    is_over = await anyio.to_thread.run_sync(_is_over, service, place, limiter=feed.limiter)
+    if is_over:
+        return Response(status_code=204)
+    return StreamingResponse(
+        _stream(feed, place, heartbeat_s=service.settings.stream_heartbeat_s),
+        media_type="text/event-stream",
+        headers=HEADERS,
+    )
+
+
+def _is_over(service: Service, place: Place) -> bool:
+    """Whether nothing will follow. NotFoundError if there is no such sweep."""
+    with service.sessions.reading() as session:
+        state = sweeps.find(session, place.sweep_id).state
+    return state in OVER and not feeds.read(service.sessions, [place])
+
+
+async def _stream(feed: Feed, place: Place, *, heartbeat_s: float) -> AsyncIterator[str]:
+    with feed.listening():
+        yield f"retry: {RECONNECT_MS}\n\n"
+        while True:
+            frames = await feed.after(place, timeout_s=heartbeat_s)
+            if frames:
+                yield "".join(frame.text for frame in frames)
+                place = Place(place.sweep_id, frames[-1].seq)
+                if _ends(frames):
+                    return
+            elif feed.is_closed:
+                return
+            else:
+                yield ": nothing new\n\n"
+
+
+def _ends(frames: Frames) -> bool:
+    """Whether the last of them is the sweep's last: a retried sweep goes on after its end."""
+    return frames[-1].kind is EventKind.SWEEP_FINISHED and len(frames) < BATCH

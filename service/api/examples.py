@@ -1,0 +1,72 @@
+"""Requests as people send them, shown in the OpenAPI document and executed by a test."""
+
+from fastapi.openapi.models import Example
+
+SWEEPS: dict[str, Example] = {
+    "small": Example(
+        summary="Does a small model gain from two ranks? Runs on a laptop",
+        value={
+            "name": "pythia-31m on two cores",
+            "models": "pythia-31m",
+            "blocks": ["mlp", "attention"],
+            "phase": ["train", "prefill"],
+            "tp_degree": [1, 2],
+            "batch": [1, 32, 1024],
+            "sampling": {"max_time_s": 1},
+        },
+    ),
+    "shapes": Example(
+        summary="A preset beside an explicit shape, on GPUs of one kind",
+        value={
+            "name": "70b and a friend",
+            "models": [
+                "llama-2-70b",
+                {
+                    "name": "friend",
+                    "hidden_size": 4096,
+                    "intermediate_size": 11008,
+                    "num_attention_heads": 32,
+                    "gated": True,
+                },
+            ],
+            "blocks": "layer",
+            "tp_degree": [1, 2, 4, 8],
+            "batch": [1, 8, 32],
+            "seq": 2048,
+            "dtype": "bfloat16",
+            "where": {"accelerator": "H100"},
+            "tags": {"commit": "abc123"},
+        },
+    ),
+    "config": Example(
+        summary="A config.json as Hugging Face has it",
+        value={
+            "models": [
+                {
+                    "architectures": ["Qwen2ForCausalLM"],
+                    "model_type": "qwen2",
+                    "hidden_act": "silu",
+                    "hidden_size": 3584,
+                    "intermediate_size": 18944,
+                    "num_attention_heads": 28,
+                    "num_key_value_heads": 4,
+                    "vocab_size": 152064,
+                }
+            ],
+            "blocks": "mlp",
+            "tp_degree": [1, 2, 4],
+            "batch": 16,
+        },
+    ),
+}
+
+TOKENS: dict[str, Example] = {
+    "nightly": Example(
+        summary="A job that submits and reads",
+        value={
+            "name": "nightly",
+            "scopes": ["read", "submit"],
+            "expires_at": "2099-01-01T00:00:00Z",
+        },
+    )
+}

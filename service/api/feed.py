@@ -1,0 +1,163 @@
+"""Events of sweeps for any number of listeners, from one small reader of the table.
+
+Listeners that wait at the same place share one read, and all places are read in one thread with a
+session of its own: listeners cost the routes neither threads nor connections.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC
+
+import anyio
+import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
+
+from service.errors import BusyError
+from service.store import events
+from service.store.engine import Sessions
+from service.store.states import EventKind
+from service.telemetry import get_logger
+
+BATCH = 200
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a listener is: the sweep and the number of the last event it has seen."""
+
+    sweep_id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event as it goes over the wire."""
+
+    seq: int
+    kind: EventKind
+    text: str
+
+
+Frames = tuple[Frame, ...]
+
+
+@dataclass(slots=True)
+class _Wait:
+    """Listeners waiting at one place."""
+
+    found: asyncio.Future[Frames]
+    num_listeners: int = 0
+
+
+@dataclass(slots=True)
+class Feed:
+    """Lives in one event loop. `poll_s` is how often the table is looked at while anyone waits."""
+
+    sessions: Sessions
+    poll_s: float
+    max_listeners: int
+    num_listeners: int = 0
+    is_closed: bool = False
+    _waiting: dict[Place, _Wait] = field(default_factory=dict)
+    _reader: asyncio.Task[None] | None = None
+    _limiter: anyio.CapacityLimiter | None = None
+
+    def check_room(self) -> None:
+        """Raise BusyError where one more listener would be too many."""
+        if self.num_listeners >= self.max_listeners:
+            raise BusyError(f"{self.max_listeners} event streams are open; close one or poll")
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Count a listener while it listens."""
+        self.num_listeners += 1
+        try:
+            yield
+        finally:
+            self.num_listeners -= 1
+
+    @property
+    def limiter(self) -> anyio.CapacityLimiter:
+        """Threads for reading events: few, and not those of the routes."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(2)
+        return self._limiter
+
+    async def after(self, place: Place, *, timeout_s: float) -> Frames:
+        """Events after the place, as soon as there are any; none on timeout or when closing."""
+        if self.is_closed:
+            return ()
+        wait = self._waiting.get(place)
+        if wait is None:
+            wait = self._waiting[place] = _Wait(asyncio.get_running_loop().create_future())
+        wait.num_listeners += 1
+        self._start_reader()
+        try:
+            done, _ = await asyncio.wait({wait.found}, timeout=timeout_s)
+            return wait.found.result() if done else ()
+        finally:
+            wait.num_listeners -= 1
+            if wait.num_listeners == 0 and self._waiting.get(place) is wait:
+                del self._waiting[place]
+
+    def close(self) -> None:
+        """Let every listener go. Call it in the event loop."""
+        self.is_closed = True
+        for wait in self._waiting.values():
+            if not wait.found.done():
+                wait.found.set_result(())
+        self._waiting.clear()
+        if self._reader is not None:
+            self._reader.cancel()
+
+    def _start_reader(self) -> None:
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read_while_anyone_waits())
+
+    async def _read_while_anyone_waits(self) -> None:
+        while self._waiting:
+            places = list(self._waiting)
+            try:
+                found = await anyio.to_thread.run_sync(
+                    read, self.sessions, places, limiter=self.limiter
+                )
+            except SQLAlchemyError as error:
+                log.warning("event_read_failed", error=str(error))
+                found = {}
+            self._hand_out(found)
+            await asyncio.sleep(self.poll_s)
+
+    def _hand_out(self, found: dict[Place, Frames]) -> None:
+        for place, frames in found.items():
+            wait = self._waiting.pop(place, None)
+            if wait is not None and not wait.found.done():
+                wait.found.set_result(frames)
+
+
+def read(sessions: Sessions, places: Collection[Place]) -> dict[Place, Frames]:
+    """The next events after each place that has any, in one short transaction."""
+    found: dict[Place, Frames] = {}
+    with sessions.reading() as session:
+        for place in places:
+            rows = events.after(session, place.sweep_id, seq=place.seq, limit=BATCH)
+            if rows:
+                found[place] = tuple(_frame(row) for row in rows)
+    return found
+
+
+def _frame(event: events.Event) -> Frame:
+    body = {
+        "sweep_id": event.sweep_id,
+        "seq": event.seq,
+        "kind": event.kind,
+        "created_at": event.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        **event.data,
+    }
+    data = json.dumps(body, separators=(",", ":"), allow_nan=False)
+    text = f"id: {event.seq}\nevent: {event.kind}\ndata: {data}\n\n"
+    return Frame(seq=event.seq, kind=event.kind, text=text)

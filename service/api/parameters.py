@@ -1,0 +1,49 @@
+"""Values of query parameters that are more than a word or a number."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, WithJsonSchema
+
+
+def _to_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time lies outside the years 1 to 9999") from None
+
+
+def _key_and_value(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    key, mark, value = text.partition("=")
+    if not mark:
+        raise ValueError("write a tag as key=value")
+    return (key, value)
+
+
+def _split(values: object) -> object:
+    """One parameter may name several values, `tp_degree=1,2`, and may come several times."""
+    if not isinstance(values, list):
+        return values
+    parts = [value.split(",") if isinstance(value, str) else [value] for value in values]
+    return [part for several in parts for part in several]
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+"""A time with its offset, RFC 3339."""
+
+Tag = Annotated[
+    tuple[str, str],
+    BeforeValidator(_key_and_value),
+    WithJsonSchema({"type": "string", "examples": ["commit=abc123"]}),
+]
+"""A tag's key and value, `key=value`."""
+
+Several = BeforeValidator(_split)
+
+
+def hardware_filter(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Tell hardware keys, which have a version in front, from names of accelerators."""
+    keys = tuple(name for name in names if name.startswith("h1:"))
+    return keys, tuple(name for name in names if name not in keys)

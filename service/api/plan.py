@@ -1,0 +1,130 @@
+"""What of a sweep can be measured on the nodes that are known, before anything is queued."""
+
+from collections.abc import Callable, Sequence
+
+from service.errors import FieldError, InvalidSpecError, QuotaError
+from workers.contract.hardware import NodeFacts
+from workers.contract.memory import estimated_bytes
+from workers.contract.point import PointSpec
+from workers.contract.sharding import Rejection, valid_tp_degrees
+from workers.contract.sweep import Expansion, SweepSpec
+
+GROUP_START_S = 6.0
+"""Starting the processes of one replicate, on a slow machine."""
+TRIAL_OVERHEAD_S = 0.05
+
+
+def expand(spec: SweepSpec, *, nodes: Sequence[NodeFacts], max_points: int) -> Expansion:
+    """Return the points that can be measured and those that can not, each with its reason.
+
+    Raises QuotaError by arithmetic, before the grid exists, and InvalidSpecError where no known
+    node is of the kind the sweep asks for.
+    """
+    _refuse_too_many(spec, max_points=max_points)
+    candidates = _candidates(spec, nodes)
+    expansion = spec.expand()
+    if not candidates:
+        return expansion
+    points: list[PointSpec] = []
+    rejected = list(expansion.rejected)
+    for point in expansion.points:
+        if rejection := _judge(point, candidates):
+            rejected.append(rejection)
+        else:
+            points.append(point)
+    return Expansion(points=tuple(points), rejected=tuple(rejected))
+
+
+def refuse_nothing_left(expansion: Expansion) -> None:
+    """Raise InvalidSpecError, with every reason, where no point can be measured."""
+    if expansion.points:
+        return
+    reasons = dict.fromkeys((r.field, r.value, r.reason) for r in expansion.rejected)
+    errors = tuple(
+        FieldError(pointer=_pointer(field), detail=f"{reason}; got {value}")
+        for field, value, reason in list(reasons)[:50]
+    )
+    degrees = sorted({degree for r in expansion.rejected for degree in r.valid_tp_degrees})
+    valid = ", ".join(map(str, degrees)) or "none"
+    raise InvalidSpecError(
+        f"none of {len(expansion.rejected)} combinations can be measured; "
+        f"tp_degrees that would work for some: {valid}",
+        errors=errors,
+    )
+
+
+def estimated_s(spec: SweepSpec, *, num_points: int) -> float:
+    """At most how long the sweep takes on one node: every trial may use its whole time limit."""
+    per_replicate = GROUP_START_S + num_points * (spec.sampling.max_time_s + TRIAL_OVERHEAD_S)
+    return spec.replicates * per_replicate if num_points else 0.0
+
+
+def _refuse_too_many(spec: SweepSpec, *, max_points: int) -> None:
+    if spec.num_combinations > max_points:
+        msg = (
+            f"the grid has {spec.num_combinations} combinations, and a sweep may have {max_points}"
+        )
+        raise QuotaError(msg, errors=(FieldError(pointer="", detail=msg),))
+
+
+def _candidates(spec: SweepSpec, nodes: Sequence[NodeFacts]) -> list[NodeFacts]:
+    wanted = (spec.where.accelerator or "").lower()
+    found = [node for node in nodes if wanted in node.hardware.accelerator.lower()]
+    if nodes and not found:
+        known = ", ".join(sorted({node.hardware.accelerator for node in nodes}))
+        detail = f"no known node has such an accelerator; there are: {known}"
+        pointer = "/where/accelerator"
+        raise InvalidSpecError(
+            f"{pointer}: {detail}; got {spec.where.accelerator!r}",
+            errors=(FieldError(pointer=pointer, detail=detail),),
+        )
+    return found
+
+
+def _judge(point: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
+    largest = max(node.num_slots for node in nodes)
+    if point.tp_degree > largest:
+        return Rejection(
+            spec=point,
+            field="tp_degree",
+            value=point.tp_degree,
+            reason=f"tp_degree={point.tp_degree} needs as many devices on one node, "
+            f"and the largest known node has {largest}",
+            valid_tp_degrees=_degrees(
+                point, lambda p: any(p.tp_degree <= n.num_slots for n in nodes)
+            ),
+        )
+    if _fits(point, nodes):
+        return None
+    needed = estimated_bytes(point)
+    memory = max(n.slot_memory_bytes for n in nodes if n.num_slots >= point.tp_degree)
+    return Rejection(
+        spec=point,
+        field="estimated_bytes",
+        value=needed,
+        reason=f"a rank needs an estimated {_gib(needed)} GiB, "
+        f"and the largest known device has {_gib(memory)} GiB",
+        valid_tp_degrees=_degrees(point, lambda p: _fits(p, nodes)),
+    )
+
+
+def _fits(point: PointSpec, nodes: Sequence[NodeFacts]) -> bool:
+    needed = estimated_bytes(point)
+    return any(
+        node.num_slots >= point.tp_degree and node.slot_memory_bytes >= needed for node in nodes
+    )
+
+
+def _degrees(point: PointSpec, works: Callable[[PointSpec], bool]) -> tuple[int, ...]:
+    degrees = valid_tp_degrees(point.model, point.block)
+    return tuple(d for d in degrees if works(point.model_copy(update={"tp_degree": d})))
+
+
+def _pointer(field: str) -> str:
+    return {"tp_degree": "/tp_degree", "block": "/blocks", "estimated_bytes": ""}.get(
+        field, f"/models/*/{field}"
+    )
+
+
+def _gib(num_bytes: int) -> str:
+    return f"{num_bytes / 2**30:.1f}"

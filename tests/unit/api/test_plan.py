@@ -1,0 +1,109 @@
+from time import perf_counter
+
+import pytest
+
+from service.api import plan
+from service.errors import InvalidSpecError, QuotaError
+from tests.unit.api.nodes import GIB, node
+from workers.contract.hardware import NodeFacts
+from workers.contract.memory import estimated_bytes
+from workers.contract.sweep import SweepSpec
+
+
+def spec(**fields: object) -> SweepSpec:
+    given: dict[str, object] = {
+        "models": "pythia-31m",
+        "blocks": "mlp",
+        "tp_degree": [1, 2],
+        "batch": [1, 2],
+    }
+    return SweepSpec.model_validate(given | fields)
+
+
+def test_everything_stays_where_no_node_is_known() -> None:
+    expansion = plan.expand(spec(tp_degree=[1, 64], batch=1 << 20), nodes=[], max_points=100)
+    assert [point.tp_degree for point in expansion.points] == [1, 64]
+
+
+def test_a_grid_over_the_quota_is_refused_with_count_and_limit() -> None:
+    with pytest.raises(QuotaError, match="4 combinations, and a sweep may have 3"):
+        plan.expand(spec(), nodes=[], max_points=3)
+
+
+def test_a_grid_of_exactly_the_quota_passes() -> None:
+    assert len(plan.expand(spec(), nodes=[], max_points=4).points) == 4
+
+
+def test_a_huge_grid_is_refused_without_expanding_it() -> None:
+    many = list(range(1, 1001))
+    huge = spec(batch=many, seq=many, tp_degree=list(range(1, 65)))
+    began = perf_counter()
+    with pytest.raises(QuotaError, match="64000000 combinations"):
+        plan.expand(huge, nodes=[], max_points=10_000)
+    assert perf_counter() - began < 0.05
+
+
+def test_a_degree_that_no_node_has_devices_for_is_rejected_with_those_that_work() -> None:
+    nodes = [node(num_slots=2), node(name="b", num_slots=4)]
+    expansion = plan.expand(spec(tp_degree=[4, 8]), nodes=nodes, max_points=100)
+    assert {point.tp_degree for point in expansion.points} == {4}
+    rejection = expansion.rejected[0]
+    assert (rejection.field, rejection.value) == ("tp_degree", 8)
+    assert "largest known node has 4" in rejection.reason
+    assert rejection.valid_tp_degrees == (1, 2, 4)
+
+
+def test_a_point_that_no_device_has_memory_for_is_rejected_with_degrees_that_fit() -> None:
+    asked = spec(models="llama-2-70b", tp_degree=[1, 8], batch=1)
+    one, eight = (estimated_bytes(point) for point in asked.expand().points)
+    nodes = [node(num_slots=8, slot_memory_bytes=(one + eight) // 2)]
+    expansion = plan.expand(asked, nodes=nodes, max_points=100)
+    assert [point.tp_degree for point in expansion.points] == [8]
+    rejection = expansion.rejected[0]
+    assert (rejection.field, rejection.value) == ("estimated_bytes", one)
+    assert "GiB" in rejection.reason
+    assert rejection.valid_tp_degrees[-1] == 8
+    assert 1 not in rejection.valid_tp_degrees
+
+
+def test_memory_and_devices_must_be_on_the_same_node() -> None:
+    asked = spec(models="llama-2-70b", tp_degree=4, batch=1)
+    nodes = [
+        node(num_slots=8, slot_memory_bytes=GIB // 1024),
+        node(name="b", num_slots=2, slot_memory_bytes=500 * GIB),
+    ]
+    assert plan.expand(asked, nodes=nodes, max_points=100).points == ()
+
+
+def test_only_nodes_of_the_wanted_kind_count() -> None:
+    nodes = [node(accelerator="NVIDIA H100", num_slots=2), node(name="b", num_slots=8)]
+    asked = spec(tp_degree=[2, 4], where={"accelerator": "h100"})
+    expansion = plan.expand(asked, nodes=nodes, max_points=100)
+    assert {point.tp_degree for point in expansion.points} == {2}
+
+
+def test_a_kind_that_no_node_is_of_is_refused_with_those_that_exist() -> None:
+    nodes: list[NodeFacts] = [node(accelerator="NVIDIA H100")]
+    with pytest.raises(InvalidSpecError, match="NVIDIA H100") as caught:
+        plan.expand(spec(where={"accelerator": "B200"}), nodes=nodes, max_points=100)
+    assert caught.value.errors[0].pointer == "/where/accelerator"
+
+
+def test_a_sweep_of_which_nothing_is_left_is_refused_with_every_reason_once() -> None:
+    expansion = plan.expand(spec(tp_degree=[3, 5]), nodes=[], max_points=100)
+    with pytest.raises(InvalidSpecError) as caught:
+        plan.refuse_nothing_left(expansion)
+    assert len(caught.value.errors) == 2
+    assert caught.value.errors[0].pointer == "/models/*/intermediate_size"
+    assert "tp_degree=3" in caught.value.errors[0].detail
+    assert "1, 2, 4" in caught.value.detail
+
+
+def test_a_sweep_of_which_something_is_left_passes() -> None:
+    plan.refuse_nothing_left(plan.expand(spec(tp_degree=[2, 3]), nodes=[], max_points=100))
+
+
+def test_the_estimate_counts_every_trial_at_its_limit() -> None:
+    asked = spec(replicates=3, sampling={"max_time_s": 2})
+    assert plan.estimated_s(asked, num_points=4) > 3 * 4 * 2
+    assert plan.estimated_s(asked, num_points=0) == 0
