@@ -49,8 +49,11 @@ class Proof(Frozen):
     relative to the largest element of each."""
     tolerance: float
     dtype: str
+    num_tokens: int = 0
+    """Of the steps compared and counted: few, whatever the point's. 0 where not recorded."""
     num_collectives: int
     collective_bytes: int
+    """Of one step on those tokens, in the point's dtype."""
     is_reduced: bool = False
     """True where the twin of the full shape would not fit and one of the same ratios stood in."""
 

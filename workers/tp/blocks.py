@@ -20,6 +20,9 @@ from workers.tp.group import TensorParallelGroup
 from workers.tp.layer import LayerShard
 from workers.tp.mlp import MlpShard
 
+QUERY_KEY_VALUE = "query_key_value"
+"""The one weight that ranks may hold copies in."""
+
 
 class ShardedBlock(Protocol):
     """What one rank runs: see `workers.tp.mlp` for the simplest."""
@@ -102,7 +105,7 @@ def _plan_attention(spec: PointSpec) -> tuple[WeightPlan, ...]:
     width = (heads + 2 * kv_heads) * shape.head_dim
     whole = shape.num_attention_heads * shape.head_dim
     return (
-        WeightPlan("query_key_value", (width, shape.hidden_size), fan_in=shape.hidden_size),
+        WeightPlan(QUERY_KEY_VALUE, (width, shape.hidden_size), fan_in=shape.hidden_size),
         WeightPlan("output", (shape.hidden_size, heads * shape.head_dim), fan_in=whole),
     )
 

@@ -5,8 +5,8 @@ Legend: B batch, S sequence, T = B*S tokens, H hidden, F intermediate, P ranks.
     plain   y_TH = g(activation(f(x_TH) @ up^T) @ down^T)
     gated   y_TH = g((activation(f(x_TH) @ gate^T) * (f(x_TH) @ up^T)) @ down^T)
 
-Gated: arXiv:2002.05202. Each rank holds gate and up [F/P, H] and down [H, F/P]. Gate and up are cut one by one: cutting
-their concatenation would give the first ranks only gates and the last ones only ups.
+Gated: arXiv:2002.05202. Each rank holds gate and up [F/P, H] and down [H, F/P]. Gate and up are cut
+one by one: cutting their concatenation would give the first ranks only gates, the last only ups.
 """
 
 from dataclasses import dataclass

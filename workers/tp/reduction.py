@@ -1,0 +1,73 @@
+"""Whether the unsharded twin fits, and the smaller shape that stands in where it does not."""
+
+import psutil
+import torch
+
+from workers.contract.axes import Phase
+from workers.contract.point import PointSpec
+from workers.contract.workload import weights_per_rank
+
+LARGEST_NUM_HALVINGS = 20
+"""After so many, every width of the largest shape that a spec allows is one."""
+
+SLACK = 1.2
+"""For activations of the few tokens, products' work space and the allocator's rounding."""
+
+
+SHARE_OF_HOST = 0.5
+"""Of the memory that is free on a host, what its ranks' proofs may take: others live there too."""
+
+
+def free_bytes(device: torch.device, *, num_ranks: int) -> int:
+    """Return what one rank may take: its device's free memory, or its share of the host's.
+
+    Ranks on CPUs are taken to sit on one host.
+    """
+    if device.type == "cuda":
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
+    return int(psutil.virtual_memory().available * SHARE_OF_HOST / num_ranks)
+
+
+def halvings_needed(spec: PointSpec, *, memory_bytes: int, reference_bytes: int) -> int:
+    """Return how often all widths are halved until the proof of `spec` fits `memory_bytes`.
+
+    `reference_bytes` is the size of one element of the twin.
+    """
+    for num_halvings in range(LARGEST_NUM_HALVINGS):
+        needed = proof_bytes(halve(spec, num_halvings), reference_bytes=reference_bytes)
+        if needed <= memory_bytes:
+            return num_halvings
+    return LARGEST_NUM_HALVINGS
+
+
+def proof_bytes(spec: PointSpec, *, reference_bytes: int) -> int:
+    """Memory of one rank's proof: the twin, this rank's part twice (also in the point's dtype)."""
+    whole = weights_per_rank(spec.model_copy(update={"tp_degree": 1}))
+    part = weights_per_rank(spec)
+    copies = 2 if spec.phase is Phase.TRAIN else 1
+    elements = (whole + part) * reference_bytes + part * spec.dtype.num_bytes
+    return int(copies * elements * SLACK)
+
+
+def halve(spec: PointSpec, num_halvings: int) -> PointSpec:
+    """Halve hidden, intermediate and head_dim together; the head counts stay.
+
+    So every ratio that decides the cut stays: query to key-value heads to ranks, heads*head_dim and
+    intermediate to hidden. Exact where 2**num_halvings divides the widths, else rounded to what
+    tp_degree still divides.
+    """
+    if num_halvings == 0:
+        return spec
+    divisor, shape = 1 << num_halvings, spec.model
+    inner_per_rank = shape.intermediate_size // spec.tp_degree
+    widths = {
+        "hidden_size": _divide(shape.hidden_size, divisor),
+        "intermediate_size": _divide(inner_per_rank, divisor) * spec.tp_degree,
+        "head_dim": _divide(shape.head_dim, divisor),
+    }
+    return spec.model_copy(update={"model": shape.model_copy(update=widths)})
+
+
+def _divide(width: int, divisor: int) -> int:
+    return max(1, round(width / divisor))

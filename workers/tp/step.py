@@ -1,0 +1,78 @@
+"""One step of a proof, of the twin or of a sharded block, and what it sends.
+
+Legend: B batch, S sequence, H hidden.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Phase
+from workers.contract.point import PointSpec
+from workers.tp.blocks import ShardedBlock
+from workers.tp.counter import CollectiveCounter, CountedMessage
+from workers.tp.group import TensorParallelGroup
+
+
+class StepInputs(NamedTuple):
+    """x [B, S, H] and the gradient of the output, the same on every rank.
+
+    The latter is unused where the phase has no backward.
+    """
+
+    x: Tensor
+    grad: Tensor
+
+    @classmethod
+    def draw(cls, spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.dtype) -> Self:
+        """Normal numbers of the CPU's generator, so that every rank draws the same."""
+        generator = torch.Generator().manual_seed(seed % 2**63)
+        shape = (2, spec.batch, spec.seq, spec.model.hidden_size)
+        return cls(*torch.randn(shape, generator=generator, dtype=dtype).to(device))
+
+    def copy(self, dtype: torch.dtype, phase: Phase) -> Self:
+        """Return a copy of its own, where x requires grad in training, as a layer's input does."""
+        x_BSH = self.x.to(dtype, copy=True).requires_grad_(phase is Phase.TRAIN)
+        return self._replace(x=x_BSH, grad=self.grad.to(dtype, copy=True))
+
+
+def run_step(
+    forward: Callable[[Tensor], Tensor],
+    weights: Sequence[Tensor],
+    inputs: StepInputs,
+    phase: Phase,
+) -> tuple[Tensor, ...]:
+    """Return the output and, in training, the gradients of the input and of every weight.
+
+    A gradient that autograd does not reach is zero.
+    """
+    if phase is not Phase.TRAIN:
+        with torch.no_grad():
+            return (forward(inputs.x),)
+    output = forward(inputs.x)
+    return output.detach(), *_backward(output, weights, inputs)
+
+
+def count_step(
+    block: ShardedBlock, inputs: StepInputs, group: TensorParallelGroup, phase: Phase
+) -> tuple[list[CountedMessage], list[CountedMessage]]:
+    """Return the collectives of one step's forward, and those of its backward."""
+    counter = CollectiveCounter()
+    with torch.set_grad_enabled(phase is Phase.TRAIN), counter:
+        output = block.forward(inputs.x, group)
+        num_forward = len(counter.messages)
+        if phase is Phase.TRAIN:
+            _backward(output, block.weights, inputs)
+    return counter.messages[:num_forward], counter.messages[num_forward:]
+
+
+def _backward(output: Tensor, weights: Sequence[Tensor], inputs: StepInputs) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(
+        output,
+        (inputs.x, *weights),
+        inputs.grad,
+        allow_unused=True,
+        materialize_grads=True,
+    )
