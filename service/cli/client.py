@@ -1,0 +1,168 @@
+import ipaddress
+import uuid
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx2
+from pydantic import JsonValue, ValidationError
+
+from service.cli.answers import Answer, Listing, Page
+from service.cli.failures import RefusedError, ServerFailedError, UnreachableError, UsageError
+from service.cli.wire import Problem
+from service.settings import Settings
+
+Parameters = Mapping[str, str | int | list[str] | list[int] | None]
+
+CONNECT_S, ANSWER_S = 5.0, 60.0
+SILENCE_S = 60.0
+"""An event stream says something more often than this."""
+SENDS_OF_ONE_KEY = 3
+LARGEST_PAGE = 200
+NO_CONTENT, LAST_SUCCESS, FIRST_SERVER_ERROR = 204, 299, 500
+
+
+class Client:
+    """The HTTP API as the commands need it; every failure is one of `service.cli.failures`."""
+
+    def __init__(
+        self, url: str, *, token: str = "", transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        self.url = url.rstrip("/")
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"TPSWEEP_URL={url!r} is not an http:// or https:// address")
+        self._http = httpx2.Client(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=httpx2.Timeout(ANSWER_S, connect=CONNECT_S),
+            trust_env=not _is_loopback(parts.hostname),  # no proxy leads to this machine
+            transport=transport,
+        )
+
+    @classmethod
+    def connect(cls, settings: Settings) -> Self:
+        """A client of the server that the settings name."""
+        return cls(settings.client_url, token=settings.token.get_secret_value())
+
+    def __enter__(self) -> Self:
+        """Keep connections open between calls."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close them."""
+        self._http.close()
+
+    def get(self, path: str, parameters: Parameters | None = None) -> Answer:
+        """Read one resource."""
+        return self._send(self._request("GET", path, parameters=parameters))
+
+    def collect(self, path: str, parameters: Parameters, *, limit: int) -> Listing:
+        """Read a list over as many pages as `limit` items take."""
+        items: list[JsonValue] = []
+        cursor: str | None = None
+        while True:
+            wanted = {**parameters, "limit": min(limit - len(items), LARGEST_PAGE)}
+            page = self.get(path, {**wanted, "cursor": cursor}).read(Page)
+            items += page.items
+            cursor = page.next_cursor
+            if cursor is None or len(items) >= limit:
+                return Listing(url=self.url + path, items=items, next_cursor=cursor)
+
+    def whole_list(self, path: str, parameters: Parameters | None = None) -> Listing:
+        """Read a list that comes in one piece."""
+        page = self.get(path, parameters).read(Page)
+        return Listing(url=self.url + path, items=page.items, next_cursor=None)
+
+    def post(self, path: str, body: bytes = b"", *, key: str | None = None) -> Answer:
+        """Send a body. With an idempotency key a lost answer is asked for again, safely."""
+        headers = {"Content-Type": "application/json"} if body else {}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        request = self._request("POST", path, body=body, headers=headers)
+        for _ in range(SENDS_OF_ONE_KEY - 1 if key is not None else 0):
+            try:
+                return self._send(request)
+            except UnreachableError:
+                continue
+        return self._send(request)
+
+    def events(self, path: str, *, last_event_id: str) -> Iterator[httpx2.ServerSentEvent]:
+        """Events until the server ends the stream; UnreachableError when the connection breaks."""
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if last_event_id:
+            headers["Last-Event-ID"] = last_event_id
+        patience = httpx2.Timeout(ANSWER_S, connect=CONNECT_S, read=SILENCE_S)
+        try:
+            with self._http.stream("GET", path, headers=headers, timeout=patience) as response:
+                if response.status_code > LAST_SUCCESS:
+                    response.read()
+                    raise _refusal(response)
+                if response.status_code != NO_CONTENT:
+                    yield from (event for event in httpx2.EventSource(response) if event.data)
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from error
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        parameters: Parameters | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx2.Request:
+        given = {key: value for key, value in (parameters or {}).items() if value is not None}
+        return self._http.build_request(
+            method, path, params=given, content=body or None, headers=headers
+        )
+
+    def _send(self, request: httpx2.Request) -> Answer:
+        try:
+            response = self._http.send(request)
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from error
+        if response.status_code > LAST_SUCCESS:
+            raise _refusal(response)
+        return Answer(url=str(request.url), body=response.content)
+
+    def _unreachable(self, error: httpx2.TransportError) -> UnreachableError:
+        return UnreachableError(
+            f"no server answers at {self.url} ({str(error) or type(error).__name__})",
+            "`tpsweep up` starts one; TPSWEEP_URL says where another is",
+        )
+
+
+def new_key() -> str:
+    """An idempotency key that nobody used before."""
+    return uuid.uuid4().hex
+
+
+def _refusal(response: httpx2.Response) -> RefusedError | ServerFailedError:
+    """What the server's problem document says: what is wrong, which field, and what would work."""
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        problem = Problem(title=response.reason_phrase, detail=response.text[:500])
+    code = f"{problem.code}, " if problem.code else ""
+    title = problem.title or "the request was refused"
+    lines = [f"{title} ({code}HTTP {response.status_code})"]
+    lines += [f"{field.pointer}: {field.detail}" for field in problem.errors] or [problem.detail]
+    if response.status_code >= FIRST_SERVER_ERROR:
+        if problem.request_id:
+            lines.append(f"the server's log names this request {problem.request_id}")
+        return ServerFailedError(*lines)
+    return RefusedError(*lines)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

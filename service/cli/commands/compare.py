@@ -1,0 +1,86 @@
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from service.cli.client import Client
+from service.cli.configuration import load_settings
+from service.cli.exits import ExitCode
+from service.cli.formats import microseconds
+from service.cli.options import AsJson
+from service.cli.terminal import cell, new_table, print_json, say
+from service.cli.wire import Comparison, Ratio, Unmatched
+
+app = typer.Typer()
+
+COLUMNS = ("point", "baseline", "candidate", "ratio", "verdict", "notes")
+STYLES = {"faster": "green", "slower": "bold red", "inconclusive": "yellow"}
+MOST_UNMATCHED = 20
+
+
+@app.command()
+def compare(
+    baseline: Annotated[str, typer.Argument(help="Id of the sweep that was before.")],
+    candidate: Annotated[str, typer.Argument(help="Id of the sweep that came after.")],
+    *,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two sweeps point by point.
+
+    Points are matched by what they measured and on which hardware. The ratio is candidate over
+    baseline: below 1 is faster. The exit code is 1 where the overall verdict is slower.
+    """
+    wanted = {"baseline": baseline, "candidate": candidate}
+    if tolerance is not None:
+        wanted["tolerance"] = str(tolerance)
+    with Client.connect(load_settings()) as client:
+        answer = client.get("/v1/compare", wanted)
+    found = answer.read(Comparison)
+    if as_json:
+        print_json(answer.document)
+    else:
+        _show(found)
+    is_slower = found.overall is not None and found.overall.verdict == "slower"
+    raise typer.Exit(ExitCode.NEGATIVE if is_slower else ExitCode.OK)
+
+
+def _show(found: Comparison) -> None:
+    console = Console()
+    console.print(_table(found))
+    _list_unmatched(console, "baseline", found.unmatched_baseline)
+    _list_unmatched(console, "candidate", found.unmatched_candidate)
+    for difference in found.differences:
+        before, after = (", ".join(x) or "-" for x in (difference.baseline, difference.candidate))
+        say(console, f"{difference.field}: {before} -> {after}", "dim")
+    say(console, found.sentence, "bold")
+
+
+def _table(found: Comparison) -> Table:
+    table = new_table("", COLUMNS, right=("baseline", "candidate", "ratio"))
+    for point in found.points:
+        table.add_row(
+            cell(point.spec.label),
+            cell(microseconds(point.baseline.step_time_us)),
+            cell(microseconds(point.candidate.step_time_us)),
+            cell(_ratio(point)),
+            cell(point.verdict, STYLES.get(point.verdict, "")),
+            cell(", ".join(point.quality)),
+        )
+    return table
+
+
+def _list_unmatched(console: Console, side: str, points: tuple[Unmatched, ...]) -> None:
+    if points:
+        say(console, f"only in the {side}: {len(points)} points")
+    for point in points[:MOST_UNMATCHED]:
+        say(console, f"  {point.spec.label}")
+
+
+def _ratio(ratio: Ratio) -> str:
+    if ratio.ci_low is None or ratio.ci_high is None:
+        return f"{ratio.ratio:.3f}"
+    return f"{ratio.ratio:.3f} [{ratio.ci_low:.3f}, {ratio.ci_high:.3f}]"

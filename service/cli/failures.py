@@ -1,0 +1,53 @@
+"""What can be expected to go wrong on the client's side; `main` prints it without a traceback.
+
+CliError
+├── UsageError            wrong input or setting, before anything is sent
+├── UnreachableError      nobody answers at the address
+├── RefusedError          4xx, with the server's problem document
+├── ServerFailedError     5xx, or an answer that cannot be understood
+└── CannotStartError      the service or its database cannot be used as it is
+"""
+
+from typing import ClassVar
+
+from service.cli.exits import ExitCode
+
+
+class CliError(Exception):
+    """Root of the expected failures; never raised itself. Each line is printed on its own."""
+
+    exit_code: ClassVar[ExitCode]
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*lines)
+        self.lines = lines
+
+
+class UsageError(CliError):
+    """Example: a sweep file that is not JSON."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UnreachableError(CliError):
+    """Example: `tpsweep up` does not run."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+class RefusedError(CliError):
+    """Example: an axis with an unknown value."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class ServerFailedError(CliError):
+    """Example: the server's database is away."""
+
+    exit_code = ExitCode.SERVER_FAILED
+
+
+class CannotStartError(CliError):
+    """Example: the API's port is taken."""
+
+    exit_code = ExitCode.CANNOT_START

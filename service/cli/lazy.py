@@ -1,0 +1,66 @@
+"""The overview of commands, and a group that imports a command's module only when it is called.
+
+`tpsweep --help` reads this table alone, so it stays instant whatever the commands import.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+import typer.core
+import typer.main
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command lives, and the line the overview shows for it. The module holds an `app`."""
+
+    module: str
+    summary: str
+    panel: str
+
+
+RUN, ASK, READ, KEEP = "Run the service", "Ask for measurements", "Read results", "Administer"
+
+COMMANDS: Mapping[str, Entry] = {
+    "up": Entry("up", "Run the API and the dispatcher until Ctrl-C.", RUN),
+    "dispatch": Entry("dispatch", "Run only the dispatcher, beside an API elsewhere.", RUN),
+    "demo": Entry("demo", "Start everything, measure a demonstration sweep, show it.", RUN),
+    "submit": Entry("submit", "Queue a sweep from a JSON file, or from - for stdin.", ASK),
+    "preview": Entry("preview", "Show what a sweep would measure; nothing is queued.", ASK),
+    "watch": Entry("watch", "Follow a sweep until it ends.", ASK),
+    "cancel": Entry("cancel", "Stop what is left of a sweep.", ASK),
+    "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
+    "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
+    "results": Entry("results", "Show measured points.", READ),
+    "compare": Entry("compare", "Compare two sweeps point by point.", READ),
+    "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
+    "nodes": Entry("nodes", "List the machines that measure.", READ),
+    "token": Entry("token", "Create, list and revoke access tokens.", KEEP),
+    "db": Entry("db", "Look after the database's schema.", KEEP),
+}
+
+
+def load(name: str) -> Any:  # noqa: ANN401 - the command class is the library's own
+    """Import the command's module and build its command."""
+    module = importlib.import_module(f"service.cli.commands.{COMMANDS[name].module}")
+    command = typer.main.get_command(module.app)
+    command.name = name
+    return command
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """Holds a stub for each command, good for the overview, until the command is called."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - passed on as it came
+        super().__init__(**attributes)
+        for name, entry in COMMANDS.items():
+            stub = typer.core.TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
+            self.add_command(stub)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
+        """Find the command by the rules of typer, then load what the stub stands for."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, stub and load(stub.name or ""), rest

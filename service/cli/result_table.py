@@ -1,0 +1,69 @@
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from service.cli.formats import interval, percent
+from service.cli.terminal import cell, new_table
+from service.cli.wire import Result, Spec
+
+COLUMNS = (
+    "model",
+    "block",
+    "phase",
+    "batch",
+    "tp",
+    "step time",
+    "comm",
+    "speed-up",
+    "collectives",
+    "notes",
+)
+NUMBERS = ("batch", "tp", "step time", "comm", "speed-up", "collectives")
+
+
+def result_table(results: Sequence[Result], *, title: str = "") -> Table:
+    """One row for each point, degrees of one batch under each other."""
+    single = {_twin(result): result for result in results if result.spec.tp_degree == 1}
+    table = new_table(title, COLUMNS, right=NUMBERS)
+    previous: Result | None = None
+    for result in sorted(results, key=_order):
+        if previous is not None and _series(previous.spec) != _series(result.spec):
+            table.add_section()
+        table.add_row(*map(cell, _row(result, single)))
+        previous = result
+    return table
+
+
+def _row(result: Result, single: Mapping[tuple[str, ...], Result]) -> tuple[object, ...]:
+    spec = result.spec
+    base = single.get(_twin(result))
+    speed_up = ""
+    if base is not None and spec.tp_degree > 1:
+        speed_up = f"{base.step_time_us.median / result.step_time_us.median:.2f}x"
+    return (
+        spec.model.label,
+        spec.block,
+        spec.phase,
+        spec.batch if spec.seq == 1 else f"{spec.batch} x {spec.seq}",
+        spec.tp_degree,
+        interval(result.step_time_us),
+        percent(result.communication_share) if spec.tp_degree > 1 else "",
+        speed_up,
+        result.num_collectives,
+        ", ".join(result.quality),
+    )
+
+
+def _order(result: Result) -> tuple[str, str, str, str, int, int, int]:
+    spec = result.spec
+    return (*_series(spec), spec.seq, spec.batch, spec.tp_degree)
+
+
+def _series(spec: Spec) -> tuple[str, str, str, str]:
+    return spec.model.label, spec.block, spec.phase, spec.dtype
+
+
+def _twin(result: Result) -> tuple[str, ...]:
+    """What a point shares with the one that differs in tp_degree alone."""
+    spec = result.spec
+    return (result.sweep_id, *_series(spec), str(spec.batch), str(spec.seq))

@@ -1,0 +1,27 @@
+import sys
+
+from service.cli.supervise.child import ChildSpec
+from service.settings import Settings
+
+API, DISPATCHER = "api", "dispatcher"
+
+
+def api(settings: Settings) -> ChildSpec:
+    """The HTTP server, at the address the settings say."""
+    where = {"TPSWEEP_HOST": settings.host, "TPSWEEP_PORT": str(settings.port)}
+    return ChildSpec(
+        name=API, arguments=("-m", "service.api"), environment={**where, **_logging(settings)}
+    )
+
+
+def dispatcher(settings: Settings) -> ChildSpec:
+    """The process that leases trials and measures them through Ray."""
+    return ChildSpec(
+        name=DISPATCHER, arguments=("-m", "service.dispatch"), environment=_logging(settings)
+    )
+
+
+def _logging(settings: Settings) -> dict[str, str]:
+    """Children write into a pipe; what they would see as a terminal is ours."""
+    is_for_people = settings.log_format == "auto" and sys.stdout.isatty()
+    return {"TPSWEEP_LOG_FORMAT": "console"} if is_for_people else {}

@@ -1,0 +1,66 @@
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from service.cli.client import Client
+from service.cli.escaping import printable
+from service.cli.exits import ExitCode
+from service.cli.follow import progress
+from service.cli.formats import duration
+from service.cli.wire import Sweep
+
+WAITING = "waiting for a worker group"
+
+
+def show_progress(client: Client, sweep_id: str, *, console: Console) -> Sweep:
+    """Draw a bar until the sweep is over; without a terminal, a line whenever a tenth is done."""
+    if console.is_terminal:
+        return _draw_bar(client, sweep_id, console=console)
+    return _write_lines(client, sweep_id, console=console)
+
+
+def exit_code_of(sweep: Sweep) -> ExitCode:
+    """Only a sweep that fully succeeded is a success."""
+    return ExitCode.OK if sweep.state == "succeeded" else ExitCode.NEGATIVE
+
+
+def describe(sweep: Sweep) -> str:
+    """How far the sweep is, in a few words."""
+    failed, eta_s = sweep.trial_counts.get("failed", 0), sweep.progress.eta_s
+    parts = [
+        WAITING if sweep.state == "queued" else sweep.state,
+        f"{failed} failed" if failed else "",
+        f"about {duration(eta_s)} left" if eta_s and not sweep.is_over else "",
+    ]
+    return printable(", ".join(part for part in parts if part))
+
+
+def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
+    columns = (
+        BarColumn(bar_width=40),
+        MofNCompleteColumn(),
+        TextColumn("trials"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(WAITING, total=None)
+        for sweep in progress(client, sweep_id):
+            bar.update(
+                task,
+                total=sweep.progress.num_trials,
+                completed=sweep.progress.num_done,
+                description=describe(sweep),
+            )
+    return sweep
+
+
+def _write_lines(client: Client, sweep_id: str, *, console: Console) -> Sweep:
+    tenths_said = -1
+    for sweep in progress(client, sweep_id):
+        done, trials = sweep.progress.num_done, sweep.progress.num_trials
+        tenths = 10 * done // max(1, trials)
+        if tenths > tenths_said or sweep.is_over:
+            tenths_said = tenths
+            line = f"{done} of {trials} trials, {describe(sweep)}"
+            console.print(line, markup=False, highlight=False)
+    return sweep

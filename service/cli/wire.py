@@ -1,0 +1,242 @@
+"""What this client reads of the server's answers: fields it shows, and nothing it does not know.
+
+Readers are tolerant where writers are strict: a newer server may send more, and `--json` passes on
+all of it. So these are the client's own, not the server's models.
+"""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Wire(BaseModel):
+    """Part of an answer; other fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ProblemField(Wire):
+    """One thing wrong with a request."""
+
+    pointer: str = ""
+    detail: str = ""
+
+
+class Problem(Wire):
+    """An error as RFC 9457 has it."""
+
+    title: str = ""
+    detail: str = ""
+    code: str = ""
+    request_id: str = ""
+    errors: tuple[ProblemField, ...] = ()
+
+
+class Model(Wire):
+    """The shape that a point measured."""
+
+    name: str = ""
+    hidden_size: int
+
+    @property
+    def label(self) -> str:
+        """Name, or the width where it has none."""
+        return self.name or f"hidden {self.hidden_size}"
+
+
+class Spec(Wire):
+    """A point's combination of axis values."""
+
+    model: Model
+    block: str
+    phase: str
+    tp_degree: int
+    batch: int
+    seq: int
+    dtype: str = ""
+
+    @property
+    def label(self) -> str:
+        """The point in a few words."""
+        extent = f"batch {self.batch}" + (f" seq {self.seq}" if self.seq != 1 else "")
+        return f"{self.model.label} {self.block} {self.phase} tp {self.tp_degree} {extent}"
+
+
+class Progress(Wire):
+    """Trials that are over, of all."""
+
+    num_trials: int
+    num_done: int
+    eta_s: float | None = None
+
+
+class Sweep(Wire):
+    """A sweep and how far it is."""
+
+    id: str
+    name: str = ""
+    state: str
+    created_at: datetime
+    created_by: str = ""
+    num_points: int
+    num_rejected: int = 0
+    trial_counts: dict[str, int]
+    progress: Progress
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is queued or running."""
+        return self.state not in ("queued", "running")
+
+
+class Rejection(Wire):
+    """A combination that cannot be measured."""
+
+    spec: Spec
+    field: str
+    value: int | str
+    reason: str
+    valid_tp_degrees: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Why, and what would work."""
+        works = ", ".join(map(str, self.valid_tp_degrees))
+        return f"{self.spec.label}: {self.reason}" + (f" (works: {works})" if works else "")
+
+
+class Preview(Wire):
+    """What a sweep would measure."""
+
+    num_points: int
+    points: tuple[Spec, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+    estimated_s: float | None = None
+
+
+class Interval(Wire):
+    """A figure over replicates; no interval with one replicate."""
+
+    median: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+
+
+class Collective(Wire):
+    """One collective of a step."""
+
+    count_per_step: int = 1
+
+
+class Result(Wire):
+    """A measured point."""
+
+    sweep_id: str
+    spec: Spec
+    step_time_us: Interval
+    communication_share: float | None = None
+    collectives: tuple[Collective, ...] = ()
+    quality: tuple[str, ...] = ()
+
+    @property
+    def num_collectives(self) -> int:
+        """Collectives of one step, as they were counted."""
+        return sum(collective.count_per_step for collective in self.collectives)
+
+
+class PointError(Wire):
+    """Why a point failed."""
+
+    code: str
+    message: str
+    rank: int | None = None
+    node: str = ""
+    log_tail: str = ""
+
+    @property
+    def label(self) -> str:
+        """What happened, and on which rank and node."""
+        where = f" on rank {self.rank}" if self.rank is not None else ""
+        return f"{self.code}{where}" + (f" of {self.node}" if self.node else "")
+
+
+class Point(Wire):
+    """A point of a sweep and its state."""
+
+    spec: Spec
+    state: str
+    error: PointError | None = None
+    rejection: Rejection | None = None
+
+
+class NodeHardware(Wire):
+    """What a machine has to measure on."""
+
+    accelerator: str
+    num_devices: int
+
+
+class Node(Wire):
+    """A machine as its dispatcher last saw it."""
+
+    name: str
+    hardware: NodeHardware
+    num_slots: int
+    pool: str
+    last_seen_at: datetime
+
+
+class Ratio(Wire):
+    """Candidate over baseline; below 1 is faster."""
+
+    ratio: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+    verdict: str
+
+
+class Side(Wire):
+    """One side of a compared point."""
+
+    step_time_us: float
+
+
+class ComparedPoint(Ratio):
+    """A point that both sweeps measured."""
+
+    spec: Spec
+    baseline: Side
+    candidate: Side
+    quality: tuple[str, ...] = ()
+
+
+class Unmatched(Wire):
+    """A point that one sweep measured alone."""
+
+    spec: Spec
+
+
+class Difference(Wire):
+    """A version or setting in which the sides differ."""
+
+    field: str
+    baseline: tuple[str, ...] = ()
+    candidate: tuple[str, ...] = ()
+
+
+class Comparison(Wire):
+    """Two sweeps side by side."""
+
+    overall: Ratio | None = None
+    points: tuple[ComparedPoint, ...] = ()
+    unmatched_baseline: tuple[Unmatched, ...] = ()
+    unmatched_candidate: tuple[Unmatched, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    sentence: str = ""
+
+
+class BreakEven(Wire):
+    """Where one series crosses, in words."""
+
+    sentence: str
+    quality: tuple[str, ...] = ()
