@@ -40,6 +40,11 @@ class CollectiveCounter(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.messages: list[CountedMessage] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: torch would import its compiler, which takes seconds, to keep it away."""
+        return False
+
     def __torch_dispatch__(
         self,
         func: Callable[..., object],
