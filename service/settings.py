@@ -1,8 +1,8 @@
 """Every setting of the service, read from the environment here and nowhere else."""
 
+import re
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -80,8 +80,8 @@ class Settings(BaseSettings):
     @property
     def database_shown(self) -> str:
         """The same with the password struck out: for people and logs."""
-        password = urlsplit(self.database).password
-        return self.database.replace(f":{password}@", ":***@", 1) if password else self.database
+        shown = re.sub(r"(://[^:/@]*:).*@", r"\g<1>***@", self.database)
+        return re.sub(r"(?i)(password=)[^&]*", r"\g<1>***", shown)
 
     @property
     def client_url(self) -> str:

@@ -18,8 +18,12 @@ _SECRET_KEYS = frozenset(
 _SECRET_TEXTS = (
     (re.compile(r"\btps_[A-Za-z0-9._-]+"), STRUCK_OUT),
     (re.compile(r"(?i)\b(bearer\s+)[^\s\"',}]+"), rf"\g<1>{STRUCK_OUT}"),
-    (re.compile(r"(\w://[^\s:/@]*:)[^\s/]+@"), rf"\g<1>{STRUCK_OUT}@"),
+    (re.compile(r"(\w://[^\s:/@]*:)\S+@"), rf"\g<1>{STRUCK_OUT}@"),
+    (re.compile(r"(?i)\b(password=)[^\s&\"']+"), rf"\g<1>{STRUCK_OUT}"),
 )
+_SEVERAL_LINES = frozenset({"exception", "stack"})
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160))}
+_CONTROLS_IN_LINES = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\n\t"}
 
 
 def configure_logging(settings: Settings, *, stream: TextIO | None = None) -> None:
@@ -42,7 +46,7 @@ def configure_logging(settings: Settings, *, stream: TextIO | None = None) -> No
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.format_exc_info,
-                strike_out_secrets,
+                make_harmless,
                 _renderer(as_json=as_json, colors=target.isatty()),
             ],
         )
@@ -57,14 +61,16 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     return structlog.stdlib.get_logger(name)
 
 
-def strike_out_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    """Replace what must never be written: values of secret keys, tokens and passwords in text."""
+def make_harmless(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Strike out secrets, and spell control characters out: they forge lines and colours."""
     del logger, method
     for key, value in event.items():
         if key.lower() in _SECRET_KEYS:
             event[key] = STRUCK_OUT
         elif not isinstance(value, bool | int | float | type(None)):
-            event[key] = redacted(value if isinstance(value, str) else repr(value))
+            text = redacted(value if isinstance(value, str) else repr(value))
+            controls = _CONTROLS_IN_LINES if key in _SEVERAL_LINES else _CONTROLS
+            event[key] = text.translate(controls)
     return event
 
 
@@ -89,4 +95,6 @@ def _common_processors() -> list[Processor]:
 def _renderer(*, as_json: bool, colors: bool) -> Processor:
     if as_json:
         return structlog.processors.JSONRenderer(ensure_ascii=False)
-    return structlog.dev.ConsoleRenderer(colors=colors)
+    return structlog.dev.ConsoleRenderer(
+        colors=colors, exception_formatter=structlog.dev.plain_traceback
+    )
