@@ -112,7 +112,7 @@ def test_the_interval_holds_the_true_batch_95_times_in_100(
 ) -> None:
     rng = np.random.default_rng(num_replicates)
     held = []
-    for _ in range(300):
+    for _ in range(600):
         series = measured(machine, batches, num_replicates=num_replicates, noise=noise, rng=rng)
         found = judged(compute_overtakes(series, rng=rng))
         assert found.outcome is Outcome.CROSSED
@@ -120,7 +120,7 @@ def test_the_interval_holds_the_true_batch_95_times_in_100(
         assert found.batch.low is not None
         assert found.batch.high is not None
         held.append(found.batch.low <= machine.break_even <= found.batch.high)
-    assert 0.92 <= np.mean(held) <= 0.98
+    assert 0.925 <= np.mean(held) <= 0.975
 
 
 def test_compute_that_leads_everywhere_is_not_reached_with_compute_dominating() -> None:
