@@ -57,7 +57,7 @@ def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
     return ModelShape(
         name=_label(outer, config, names),
         hidden_size=hidden,
-        intermediate_size=_intermediate_size(config, key, family, hidden=hidden),
+        intermediate_size=_intermediate_size(config, family, hidden=hidden),
         num_attention_heads=heads,
         num_key_value_heads=_num_key_value_heads(config, key, family, heads=heads),
         head_dim=_head_dim(config, family, hidden=hidden, heads=heads),
@@ -106,14 +106,11 @@ def _size(config: HfConfig, names: tuple[str, ...], family: Family) -> int | Non
     return size
 
 
-def _intermediate_size(config: HfConfig, key: str, family: Family, *, hidden: int) -> int:
-    if key == "qwen":
-        # Qwen 1 states gate and up together; each is half as wide.
-        return _required(config, hf_fields.INTERMEDIATE_SIZE, family) // 2
+def _intermediate_size(config: HfConfig, family: Family, *, hidden: int) -> int:
     size = _size(config, hf_fields.INTERMEDIATE_SIZE, family)
     if size is not None:
-        return size
-    if ratio := config.dimension(("expansion_ratio",)):
+        return size // 2 if family.is_ffn_both_halves else size
+    if ratio := config.dimension(hf_fields.INTERMEDIATE_RATIO):
         return ratio * hidden
     if family.is_ffn_four_hidden or "n_inner" in config.entries:
         return 4 * hidden

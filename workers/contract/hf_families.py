@@ -22,6 +22,8 @@ class Family:
     """Attention and MLP side by side, where the config has no flag for it."""
     is_ffn_four_hidden: bool = False
     """The MLP is four times as wide as the model where its width is not given."""
+    is_ffn_both_halves: bool = False
+    """The stated width counts gate and up together; each is half as wide."""
     multi_query: bool = False
     """One key-value head where the config has no flag for it."""
     head_dim: int | None = None
@@ -64,7 +66,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "ministral": _gated(_sizes(4096, 14336, 32, 8)),
         "ministral3": _gated(_sizes(4096, 14336, 32, 8), head_dim=128),
         "mllama": _gated(_sizes(4096, 14336, 32, 8)),
-        "qwen": _gated(),
+        "qwen": Family(gated=True, activation="silu", is_ffn_both_halves=True),
+        "moshi": Family(gated=True, activation="silu", is_ffn_both_halves=True),
         "qwen2": _gated(_sizes(4096, 22016, 32, 32)),
         "qwen2vl": _gated(_sizes(8192, 29568, 64, 8)),
         "qwen25vl": _gated(_sizes(8192, 29568, 64, 8)),
@@ -111,8 +114,10 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma3n": _gemma(_sizes(2048, 16384, 8, 2)),
         "gemma4": _gemma(_sizes(2304, 9216, 8, 4)),
         "vaultgemma": _gemma(_sizes(2304, 9216, 8, 4)),
+        "modernbertdecoder": Family(gated=True, activation="gelu"),
         # Plain
         "gpt2": _gpt(),
+        "openaigpt": _gpt(),
         "gptneo": _gpt(),
         "gptj": _gpt(parallel=True),
         "codegen": _gpt(parallel=True),
@@ -120,7 +125,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gptneox": Family(
             gated=False, activation="gelu", parallel=True, omitted=_sizes(6144, 24576, 64)
         ),
-        "gptneoxjapanese": Family(gated=False, activation="gelu"),
+        "gptneoxjapanese": Family(gated=False, activation="gelu", is_ffn_four_hidden=True),
         "bloom": Family(gated=False, activation="gelu_tanh", is_ffn_four_hidden=True),
         "mpt": Family(gated=False, activation="gelu", is_ffn_four_hidden=True),
         "falcon": Family(

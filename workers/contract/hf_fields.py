@@ -8,6 +8,7 @@ from workers.contract.shapes import LARGEST_DIMENSION
 
 HIDDEN_SIZE = ("hidden_size", "n_embd", "d_model", "n_embed")
 INTERMEDIATE_SIZE = ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size")
+INTERMEDIATE_RATIO = ("expansion_ratio", "intermediate_multiple_size")
 NUM_ATTENTION_HEADS = ("num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads")
 NUM_KEY_VALUE_HEADS = (
     "num_key_value_heads",

@@ -1,5 +1,6 @@
 """Models whose blocks are other than the ones measured here, refused by the feature's name."""
 
+import re
 import reprlib
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from workers.contract.hf_fields import HfConfig
 LATENT_RANKS = ("kv_lora_rank", "q_lora_rank", "o_lora_rank")
 LATENT_TYPES = frozenset({"deepseekv2", "deepseekv3", "deepseekv32", "minicpm3", "youtu"})
 
+EXPERT_COUNT = re.compile(r"(?:moe_)?(?:num|n)_(?:local_|routed_)?experts")
 EXPERT_SWITCHES = ("enable_moe_block", "is_moe", "use_moe")
 EXPERT_PARTS = ("ffn_config", "moe_config")
 EXPERT_WIDTHS = ("moe_intermediate_size", "moe_ffn_hidden_size")
@@ -58,31 +60,13 @@ PAIR_TYPES = frozenset(
     }
 )
 
-ENCODER_TYPES = frozenset(
-    {
-        "albert",
-        "bert",
-        "camembert",
-        "convbert",
-        "deberta",
-        "debertav2",
-        "distilbert",
-        "electra",
-        "ernie",
-        "esm",
-        "modernbert",
-        "mpnet",
-        "roberta",
-        "vit",
-        "xlmroberta",
-    }
-)
+ENCODER_TYPES = frozenset({"bigbird", "electra", "ernie", "esm", "mpnet", "roformer", "xmod"})
 
 ADVICE = MappingProxyType(
     {
         "mixture of experts": "give the explicit shape of one dense block instead",
         "latent attention": "give the explicit shape of the MLP and measure blocks=mlp instead",
-        "state space or recurrence": "give the explicit shape of the attention or MLP blocks",
+        "state space or linear attention": "give the explicit shape of the attention or MLP blocks",
         "an encoder with a decoder": "give the explicit shape of one stack instead",
         "an encoder": "its attention is not causal; give the explicit shape and measure the MLP",
     }
@@ -95,9 +79,9 @@ def refuse_what_is_not_measured(config: HfConfig, names: tuple[str, ...]) -> Non
     found = {
         "mixture of experts": next(_experts(config, bare_names), None),
         "latent attention": next(_latent(config, bare_names), None),
-        "state space or recurrence": next(_states(config, bare_names), None),
+        "state space or linear attention": next(_states(config, bare_names), None),
         "an encoder with a decoder": next(_pairs(config, bare_names), None),
-        "an encoder": next(_encoders(names, bare_names), None),
+        "an encoder": next(_encoders(config, names), None),
     }
     shown = {feature: entry for feature, entry in found.items() if entry is not None}
     if shown:
@@ -112,8 +96,7 @@ def _experts(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
     parts = [config.entries]
     parts += [part for name in EXPERT_PARTS if isinstance(part := config.entries.get(name), dict)]
     counts = {k: v for part in parts for k, v in part.items() if "expert" in k and v is not None}
-    shared = ("shared", "per_tok")
-    for name in sorted(counts, key=lambda name: any(word in name for word in shared)):
+    for name in sorted(counts, key=lambda name: EXPERT_COUNT.fullmatch(name) is None):
         if _is_several(counts[name]):
             yield f"{name}={reprlib.repr(counts[name])}"
     for name in EXPERT_WIDTHS:
@@ -156,6 +139,11 @@ def _pairs(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
             yield f"{name}={reprlib.repr(config.entries[name])}"
 
 
-def _encoders(names: tuple[str, ...], bare_names: tuple[str, ...]) -> Iterator[str]:
+def _encoders(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    if config.flag("is_decoder", default=False):
+        return
     yield from (f"architecture {name}" for name in names if name.endswith("ForMaskedLM"))
-    yield from (f"model_type={name}" for name in bare_names if name in ENCODER_TYPES)
+    for bare in map(bare_name, names):
+        is_bert = "bert" in bare and "decoder" not in bare
+        if is_bert or bare in ENCODER_TYPES:
+            yield f"model_type={bare}"

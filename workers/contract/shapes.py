@@ -38,7 +38,8 @@ class ModelShape(Frozen):
         given.setdefault("activation", "silu" if given.get("gated") is True else "gelu")
         heads, hidden = given.get("num_attention_heads"), given.get("hidden_size")
         given.setdefault("num_key_value_heads", heads if _is_count(heads) else 1)
-        given.setdefault("head_dim", _head_dim(hidden, heads))
+        if "head_dim" not in given:
+            given["head_dim"] = _head_dim(hidden, heads)
         return given
 
     @model_validator(mode="after")

@@ -1,0 +1,132 @@
+from collections.abc import Mapping
+
+import pytest
+
+from tests.unit.contract.configs import LLAMA, load
+from workers.contract.catalogue import resolve_model
+
+
+def refusal(entries: Mapping[str, object]) -> str:
+    with pytest.raises(ValueError, match="is not measured") as caught:
+        resolve_model(dict(entries))
+    return str(caught.value)
+
+
+def test_mixtral_is_refused_as_a_mixture_of_experts() -> None:
+    message = refusal(load("mixtral-8x7b-v0.1"))
+    assert "mixture of experts (num_local_experts=8)" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        (
+            {"model_type": "qwen2_moe", "num_experts": 60, "num_experts_per_tok": 4},
+            "num_experts=60",
+        ),
+        ({"model_type": "qwen3_moe"}, "model_type=qwen3moe"),
+        ({"model_type": "grok-1", "num_experts": 8}, "num_experts=8"),
+        ({"model_type": "dbrx", "ffn_config": {"moe_num_experts": 16}}, "moe_num_experts=16"),
+        ({"model_type": "gpt_oss", "num_local_experts": 128}, "num_local_experts=128"),
+        ({"model_type": "new", "moe_num_experts": [64, 64]}, r"moe_num_experts=[64, 64]"),
+        ({"model_type": "new", "moe_intermediate_size": 1408}, "moe_intermediate_size=1408"),
+        ({"architectures": ["MixtralForCausalLM"], "model_type": None}, "mixtral"),
+    ],
+)
+def test_experts_are_refused_by_name(changes: Mapping[str, object], shown: str) -> None:
+    message = refusal({**LLAMA, **changes})
+    assert "mixture of experts" in message
+    assert shown in message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_experts": 1},
+        {"num_experts": None, "num_experts_per_tok": None},
+        {"num_local_experts": 0, "moe_intermediate_size": 0},
+        {"is_moe": False, "num_experts": 64},
+    ],
+)
+def test_dense_model_that_mentions_experts_is_taken(changes: Mapping[str, object]) -> None:
+    assert resolve_model({**LLAMA, **changes}) == resolve_model(LLAMA)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model_type": "minicpm3", "kv_lora_rank": 256, "q_lora_rank": 768},
+        {"model_type": "minicpm3"},
+        {"architectures": ["DeepseekV3ForCausalLM"]},
+        {"q_lora_rank": 1536},
+    ],
+)
+def test_latent_attention_is_refused_by_name(changes: Mapping[str, object]) -> None:
+    assert "latent attention" in refusal({**LLAMA, **changes})
+
+
+def test_deepseek_is_refused_for_both_of_its_features() -> None:
+    deepseek = {
+        "model_type": "deepseek_v3",
+        "hidden_size": 7168,
+        "intermediate_size": 18432,
+        "num_attention_heads": 128,
+        "n_routed_experts": 256,
+        "n_shared_experts": 1,
+        "kv_lora_rank": 512,
+        "q_lora_rank": 1536,
+    }
+    message = refusal(deepseek)
+    assert "mixture of experts (n_routed_experts=256)" in message
+    assert "latent attention (kv_lora_rank=512)" in message
+
+
+def test_experts_of_a_nested_language_model_are_refused() -> None:
+    text = {**LLAMA, "model_type": "llama4_text", "num_local_experts": 16}
+    assert "num_local_experts=16" in refusal({"model_type": "house", "text_config": text})
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"model_type": "t5", "d_model": 512, "d_ff": 2048, "num_heads": 8},
+        {"model_type": "bart", "is_encoder_decoder": True, "d_model": 1024},
+        {"architectures": ["WhisperForConditionalGeneration"], "d_model": 1280},
+        {**LLAMA, "encoder_layers": 12},
+    ],
+)
+def test_encoder_with_a_decoder_is_refused_by_name(entries: Mapping[str, object]) -> None:
+    assert "an encoder with a decoder" in refusal(entries)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {**LLAMA, "model_type": "bert"},
+        {**LLAMA, "architectures": ["HouseForMaskedLM"]},
+        {**LLAMA, "model_type": "xlm-roberta"},
+    ],
+)
+def test_encoder_is_refused_because_its_attention_is_not_causal(
+    entries: Mapping[str, object],
+) -> None:
+    assert "not causal" in refusal(entries)
+
+
+def test_encoder_class_used_as_a_decoder_is_taken() -> None:
+    bert = {**LLAMA, "model_type": "bert", "hidden_act": "gelu", "is_decoder": True}
+    assert not resolve_model(bert).gated
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"model_type": "mamba", "hidden_size": 768, "state_size": 16},
+        {"model_type": "falcon_mamba", "hidden_size": 4096},
+        {"model_type": "rwkv", "hidden_size": 4096},
+        {**LLAMA, "model_type": "bamba", "mamba_d_state": 256},
+        {**LLAMA, "model_type": "qwen3_5", "linear_conv_kernel_dim": 4},
+    ],
+)
+def test_state_space_is_refused_by_name(entries: Mapping[str, object]) -> None:
+    assert "state space or linear attention" in refusal(entries)
