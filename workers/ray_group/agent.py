@@ -1,0 +1,131 @@
+"""One small process on each node that outlives its ranks: it sees how they end, and ends them.
+
+It acts on pidfds, so it never hits a process that took over a number, and it needs no cooperation:
+a stopped rank dies at once, where `ray.kill` takes 5 s.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from workers.ray_group.actor import DUMP_SIGNAL
+from workers.ray_group.last_words import (
+    LastWords,
+    host_oom_kills,
+    kernel_tells_status,
+    split_status,
+    tail,
+    wait_status,
+)
+
+STACKS_WITHIN_S = 0.3
+_POLL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    pidfd: int
+    log_path: Path
+    oom_kills_before: int
+
+
+class NodeAgent:
+    """Actor with several threads: one may wait for processes to end while another reads logs."""
+
+    def __init__(self) -> None:
+        self._watched: dict[int, _Watched] = {}
+
+    def watch(self, logs: Mapping[int, str]) -> None:
+        """Take note of processes (pid -> log path) while they live."""
+        for pid, log_path in logs.items():
+            with contextlib.suppress(ProcessLookupError):
+                self._watched[pid] = _Watched(
+                    pidfd=os.pidfd_open(pid),
+                    log_path=Path(log_path),
+                    oom_kills_before=host_oom_kills(),
+                )
+
+    def examine(self, pids: Sequence[int], *, hung: Sequence[int]) -> list[LastWords]:
+        """What became of each process; those that hang are made to write their stacks first."""
+        for pid in hung:
+            self._dump_stacks(pid)
+        return [self._last_words(pid) for pid in pids]
+
+    def end(self, pids: Sequence[int], *, within_s: float) -> list[int]:
+        """Kill each process and wait until it is gone; return those that are not."""
+        for pid in pids:
+            self._send(pid, signal.SIGKILL)
+        deadline = time.monotonic() + within_s
+        left = [pid for pid in pids if pid in self._watched]
+        while left and time.monotonic() < deadline:
+            left = [pid for pid in left if not self._has_ended(pid)]
+            time.sleep(_POLL_S if left else 0)
+        for pid in pids:
+            if pid in self._watched and pid not in left:
+                os.close(self._watched.pop(pid).pidfd)
+        return left
+
+    def _last_words(self, pid: int) -> LastWords:
+        watched = self._watched.get(pid)
+        if watched is None:
+            return LastWords(pid=pid, is_alive=Path(f"/proc/{pid}").exists())
+        has_ended = self._has_ended(pid)
+        signal_number, exit_code = split_status(_status(watched.pidfd) if has_ended else None)
+        stacks = [tail(watched.log_path.with_suffix(suffix)) for suffix in (".stacks", ".dump")]
+        return LastWords(
+            pid=pid,
+            is_alive=not has_ended,
+            state="" if has_ended else _state(pid),
+            signal=signal_number,
+            exit_code=exit_code,
+            log_tail=tail(watched.log_path),
+            stacks="\n".join(text for text in stacks if text),
+            num_host_oom_kills=host_oom_kills() - watched.oom_kills_before,
+        )
+
+    def _dump_stacks(self, pid: int) -> None:
+        watched = self._watched.get(pid)
+        if watched is None or _state(pid) == psutil.STATUS_STOPPED:
+            return
+        dump = watched.log_path.with_suffix(".dump")
+        if not dump.exists():  # no handler is installed yet: the signal would kill
+            return
+        before = dump.stat().st_size
+        self._send(pid, DUMP_SIGNAL)
+        deadline = time.monotonic() + STACKS_WITHIN_S
+        while dump.stat().st_size == before and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        time.sleep(_POLL_S)  # the handler writes line by line
+
+    def _has_ended(self, pid: int) -> bool:
+        readable, _, _ = select.select([self._watched[pid].pidfd], [], [], 0)
+        return bool(readable)
+
+    def _send(self, pid: int, number: signal.Signals) -> None:
+        if watched := self._watched.get(pid):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(watched.pidfd, number)
+
+
+def _status(pidfd: int) -> int | None:
+    """The status appears when the parent has reaped the process, a moment after it ended."""
+    deadline = time.monotonic() + 1
+    status = wait_status(pidfd)
+    while status is None and kernel_tells_status() and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        status = wait_status(pidfd)
+    return status
+
+
+def _state(pid: int) -> str:
+    try:
+        return psutil.Process(pid).status()
+    except psutil.Error:
+        return ""
