@@ -24,6 +24,7 @@ from service.api import (
 from service.api.access import access_of
 from service.api.envelope import Envelope
 from service.api.feed import Feed
+from service.api.route import routes_of
 from service.api.state import Service
 from service.settings import Settings
 from service.store.engine import Sessions
@@ -68,7 +69,7 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
         access=access_of(settings),
         feed=Feed(sessions, poll_s=settings.stream_poll_s, max_listeners=settings.max_streams),
     )
-    problems.install(app)
+    problems.install(app, list(routes_of(ROUTERS)))
     for router in ROUTERS:
         app.include_router(router)
     app.add_middleware(Envelope)

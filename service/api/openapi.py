@@ -1,6 +1,7 @@
 """The OpenAPI document: FastAPI's own, with our errors, scopes and the shorthands of a sweep."""
 
-from collections.abc import Iterable, Iterator
+import copy
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
@@ -8,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRouter
 
 from service.api.problems import MEDIA_TYPE, Problem
-from service.api.route import ApiRoute
+from service.api.route import ApiRoute, routes_of
 from workers.contract.sweep import AXES
 
 Document = dict[str, Any]
@@ -21,6 +22,8 @@ DESCRIPTION = (
 )
 DERIVED_FIELDS = frozenset({"num_key_value_heads", "head_dim", "activation"})
 """Of a model's shape: they follow from the rest where they are not given."""
+SWEEP_PATHS = ("/v1/sweeps", "/v1/sweeps/preview")
+"""Where a sweep is sent."""
 
 
 def build(app: FastAPI, routers: Iterable[APIRouter]) -> Document:
@@ -39,18 +42,10 @@ def build(app: FastAPI, routers: Iterable[APIRouter]) -> Document:
         schemas.pop(unused, None)
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for route in routes_of(routers):
-        for method in route.methods or ():
+        for method in route.methods or () if route.include_in_schema else ():
             _describe(document["paths"][route.path][method.lower()], route)
-    _describe_shorthands(schemas)
+    _describe_shorthands(document)
     return document
-
-
-def routes_of(routers: Iterable[APIRouter]) -> Iterator[ApiRoute]:
-    """Every route of the routers that the document shows."""
-    for router in routers:
-        for route in router.routes:
-            if isinstance(route, ApiRoute) and route.include_in_schema:
-                yield route
 
 
 def _describe(operation: Document, route: ApiRoute) -> None:
@@ -66,19 +61,30 @@ def _describe(operation: Document, route: ApiRoute) -> None:
         operation["x-scope"] = str(scope)
 
 
-def _describe_shorthands(schemas: Document) -> None:
-    """A sweep may be written shorter than it is answered: scalars, names, derived fields."""
-    shape = schemas["ModelShape-Input"]
+def _describe_shorthands(document: Document) -> None:
+    """A sweep may be sent shorter than it is answered: scalars, names, derived fields left out."""
+    schemas = document["components"]["schemas"]
+    shape = copy.deepcopy(schemas["ModelShape"])
     shape["required"] = [name for name in shape["required"] if name not in DERIVED_FIELDS]
-    axes = schemas["SweepSpec-Input"]["properties"]
+    request = copy.deepcopy(schemas["SweepSpec"])
+    axes = request["properties"]
     axes["models"]["items"] = {
         "anyOf": [
             {"type": "string", "description": "Name of a preset, see /v1/models."},
-            axes["models"]["items"],
+            {"$ref": "#/components/schemas/ModelShapeRequest"},
             {"type": "object", "description": "A Hugging Face config.json as it is."},
         ]
     }
     axes["collective_impl"]["items"] = {"enum": ["auto", "backend"], "type": "string"}
     for name in AXES:
-        title = axes[name].pop("title")
-        axes[name] = {"title": title, "anyOf": [axes[name]["items"], axes[name]]}
+        axes[name] = _one_or_several(axes[name])
+    schemas |= {"ModelShapeRequest": shape, "SweepRequest": request}
+    for path in SWEEP_PATHS:
+        body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        body["schema"] = {"$ref": "#/components/schemas/SweepRequest"}
+
+
+def _one_or_several(axis: Document) -> Document:
+    kept: Document = {key: axis[key] for key in ("title", "default") if key in axis}
+    several = {"type": "array", "items": axis["items"], "minItems": 1}
+    return {**kept, "anyOf": [axis["items"], several]}

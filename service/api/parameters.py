@@ -13,10 +13,13 @@ def _to_utc(moment: datetime) -> datetime:
         raise ValueError("the time lies outside the years 1 to 9999") from None
 
 
-def _key_and_value(text: object) -> object:
-    if not isinstance(text, str):
-        return text
-    key, mark, value = text.partition("=")
+def _key_and_value(values: object) -> object:
+    """A parameter of two parts reaches us as the list of its occurrences."""
+    if not isinstance(values, list):
+        return values
+    if len(values) != 1:
+        raise ValueError("name one tag")
+    key, mark, value = str(values[0]).partition("=")
     if not mark:
         raise ValueError("write a tag as key=value")
     return (key, value)

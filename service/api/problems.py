@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from service.errors import (
     BusyError,
@@ -79,10 +80,10 @@ class ProblemResponse(JSONResponse):
     media_type = MEDIA_TYPE
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, routes: Sequence[Route]) -> None:
     """Let every exception of a request end as a problem document."""
     app.add_exception_handler(ServiceError, _service_error)
-    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(HTTPException, _Unrouted(routes).answer)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(OperationalError, _database_error)
     app.add_exception_handler(PoolTimeoutError, _database_error)
@@ -139,28 +140,34 @@ async def _database_error(request: Request, error: Exception) -> Response:
     return _render(request, UnavailableError("the database does not answer; try again"))
 
 
-async def _http_exception(request: Request, error: Exception) -> Response:
-    """Starlette's own: no such route, no such method."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for these alone
-    status = HTTPStatus(error.status_code)
-    problem = Problem(
-        title=status.phrase,
-        status=status,
-        detail=_http_detail(status, request, error),
-        instance=request.url.path,
-        code=status.name.lower(),
-        request_id=_request_id(),
-    )
-    return ProblemResponse(problem.model_dump(), status_code=status, headers=error.headers)
+class _Unrouted:
+    """Starlette's own exceptions: no such path, no such method."""
 
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = routes
 
-def _http_detail(status: HTTPStatus, request: Request, error: HTTPException) -> str:
-    if status is HTTPStatus.NOT_FOUND:
-        return f"there is nothing at {request.url.path}"
-    if status is HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "other methods")
-        return f"{request.url.path} does not take {request.method}, but {allowed}"
-    return error.detail
+    async def answer(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - registered for these alone
+        status, headers, detail = HTTPStatus(error.status_code), error.headers, error.detail
+        path = request.url.path
+        if status is HTTPStatus.NOT_FOUND:
+            detail = f"there is nothing at {path}"
+        elif status is HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = ", ".join(self._methods(path))
+            headers, detail = {"Allow": methods}, f"{path} takes {methods}, not {request.method}"
+        problem = Problem(
+            title=status.phrase,
+            status=status.value,
+            detail=detail,
+            instance=path,
+            code=status.name.lower(),
+            request_id=_request_id(),
+        )
+        return ProblemResponse(problem.model_dump(), status_code=status.value, headers=headers)
+
+    def _methods(self, path: str) -> list[str]:
+        matching = (route for route in self._routes if route.path_regex.match(path))
+        return sorted({method for route in matching for method in route.methods or ()})
 
 
 def _render(request: Request, error: ServiceError) -> Response:

@@ -1,12 +1,12 @@
 """What every route does before its function runs: who is it, which parameters, which body."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -55,6 +55,12 @@ class ApiRoute(APIRoute):
             return await handle(strict)
 
         return serve
+
+
+def routes_of(routers: Iterable[APIRouter]) -> Iterator[ApiRoute]:
+    """Every route of the routers."""
+    for router in routers:
+        yield from (route for route in router.routes if isinstance(route, ApiRoute))
 
 
 class StrictRequest(Request):
