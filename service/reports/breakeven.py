@@ -155,7 +155,7 @@ def _report(ladder: Ladder, degree: int, smaller: int | None) -> BreakEvenReport
         and _crossing(pays, above=f"tp_degree {degree}", below=f"tp_degree {smaller}"),
         curve=_curve(series),
         quality=tuple(sorted(series.quality)),
-        sentence=sentences.break_even(spec, overtakes, pays, smaller=smaller),
+        sentence=sentences.break_even(spec, overtakes, pays, smaller=smaller, flags=series.quality),
     )
 
 

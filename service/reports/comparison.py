@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -18,6 +18,7 @@ from workers.contract.point import PointSpec
 Identity = tuple[str, str]
 """spec_key and hardware_key."""
 Trials = Sequence[MeasuredTrial]
+Values = NDArray[np.float64]
 
 
 class RatioReport(Frozen):
@@ -39,6 +40,7 @@ class SideReport(Frozen):
     point_ids: tuple[str, ...]
     step_time_us: float = Field(description="Median over trials.")
     n: int = Field(description="Trials.")
+    quality: tuple[str, ...] = Field(description="Flags of any trial.")
 
 
 class ComparedPoint(RatioReport):
@@ -114,8 +116,12 @@ def report(
     new_times = _times([new[identity] for identity in matched])
     found = compare(old_times, new_times, tolerance=tolerance)
     points = tuple(
-        _compared(ratio, old[identity], new[identity])
-        for identity, ratio in zip(matched, found.points, strict=True)
+        _compared(
+            ratio, _side(old[identity], before), _side(new[identity], after), old[identity][0]
+        )
+        for identity, ratio, before, after in zip(
+            matched, found.points, _medians(old_times), _medians(new_times), strict=True
+        )
     )
     verdicts = Counter(point.verdict for point in points)
     counts = {verdict: verdicts[verdict] for verdict in Verdict}
@@ -141,7 +147,7 @@ def _by_identity(trials: Trials) -> dict[Identity, list[MeasuredTrial]]:
     return grouped
 
 
-def _times(rows: Sequence[Trials]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _times(rows: Sequence[Trials]) -> Values:
     """Step times, a row for each point and a column for each replicate; NaN where there is none."""
     replicates = {(trial.sweep_id, trial.replicate) for trial in chain.from_iterable(rows)}
     columns = {replicate: column for column, replicate in enumerate(sorted(replicates))}
@@ -152,8 +158,14 @@ def _times(rows: Sequence[Trials]) -> np.ndarray[tuple[int, int], np.dtype[np.fl
     return times
 
 
-def _compared(ratio: Ratio, old: Trials, new: Trials) -> ComparedPoint:
-    first = old[0]
+def _medians(times: Values) -> list[float]:
+    medians: list[float] = np.nanmedian(times, axis=1).tolist() if times.size else []
+    return medians
+
+
+def _compared(
+    ratio: Ratio, before: SideReport, after: SideReport, first: MeasuredTrial
+) -> ComparedPoint:
     return ComparedPoint(
         ratio=ratio.value,
         ci_low=ratio.low,
@@ -163,17 +175,18 @@ def _compared(ratio: Ratio, old: Trials, new: Trials) -> ComparedPoint:
         spec=first.spec,
         spec_key=first.spec_key,
         hardware_key=first.hardware_key,
-        baseline=_side(old),
-        candidate=_side(new),
-        quality=tuple(sorted({flag for trial in chain(old, new) for flag in trial.quality})),
+        baseline=before,
+        candidate=after,
+        quality=tuple(sorted({*before.quality, *after.quality})),
     )
 
 
-def _side(trials: Trials) -> SideReport:
+def _side(trials: Trials, step_time_us: float) -> SideReport:
     return SideReport(
         point_ids=tuple(dict.fromkeys(trial.point_id for trial in trials)),
-        step_time_us=median(trial.summary.step_time_us for trial in trials),
+        step_time_us=step_time_us,
         n=len(trials),
+        quality=tuple(sorted({flag for trial in trials for flag in trial.quality})),
     )
 
 

@@ -1,5 +1,6 @@
 """Findings in one plain sentence each."""
 
+from collections.abc import Collection
 from typing import assert_never
 
 from service.analysis.crossing import Crossing, Outcome
@@ -8,13 +9,22 @@ from workers.contract.point import PointSpec
 
 
 def break_even(
-    spec: PointSpec, overtakes: Crossing, pays: Crossing | None, *, smaller: int | None
+    spec: PointSpec,
+    overtakes: Crossing,
+    pays: Crossing | None,
+    *,
+    smaller: int | None,
+    flags: Collection[str],
 ) -> str:
-    """Say where compute overtakes communication and where the degree beats the next smaller."""
+    """Say where compute overtakes communication and where the degree beats the next smaller.
+
+    `flags` are of the trials behind it and stand at the end.
+    """
     parts = [_overtakes(overtakes)]
     if pays is not None:
         parts.append(_pays(pays, f"tp_degree {smaller}"))
-    return f"{_series(spec)}: {'; '.join(parts)}"
+    doubts = f" ({', '.join(sorted(flags))})" if flags else ""
+    return f"{_series(spec)}: {'; '.join(parts)}{doubts}"
 
 
 def _series(spec: PointSpec) -> str:

@@ -1,0 +1,143 @@
+from dataclasses import replace
+
+import pytest
+
+from service.reports.breakeven import BreakEvenReport, reports
+from service.store.results import MeasuredTrial
+from tests.unit.analysis.trials import point
+from tests.unit.reports.measured import measured_trial
+from workers.contract.axes import Dtype, Phase
+
+BATCHES = tuple(2**k for k in range(11))
+
+
+def sweep(
+    *,
+    alpha: float = 100,
+    degrees: tuple[int, ...] = (1, 2),
+    batches: tuple[int, ...] = BATCHES,
+    replicates: int = 3,
+    phase: Phase = Phase.TRAIN,
+) -> list[MeasuredTrial]:
+    """Compute 10 us a row over tp_degree; communication alpha, some percent apart in replicates."""
+    trials = []
+    for degree in degrees:
+        for batch in batches:
+            for r in range(replicates):
+                compute = 10 * batch / degree
+                exposed = alpha * (1 + 0.02 * r) if degree > 1 else 0
+                trials.append(
+                    measured_trial(
+                        point(tp_degree=degree, batch=batch, phase=phase),
+                        replicate=r,
+                        step_us=compute + exposed,
+                        compute_us=compute,
+                    )
+                )
+    return trials
+
+
+def only(trials: list[MeasuredTrial]) -> BreakEvenReport:
+    (found,) = reports(trials)
+    return found
+
+
+def test_both_break_evens_of_a_series_are_found_and_said_in_one_sentence() -> None:
+    """Compute of one rank 5 * batch = 102 at 20.4; alone 10 * batch = 5 * batch + 102 as well."""
+    found = only(sweep())
+    assert (found.tp_degree, found.pays_against, found.phase) == (2, 1, Phase.TRAIN)
+    assert found.compute_overtakes.state == "crossed"
+    assert found.compute_overtakes.batch == pytest.approx(20.4, rel=0.01)
+    assert found.compute_overtakes.n == 3
+    assert found.pays_from is not None
+    assert found.pays_from.batch == pytest.approx(20.4, rel=0.05)
+    assert found.sentence.startswith(
+        "tiny mlp train, tp_degree 2: compute overtakes communication from batch 20 (19 to 21); "
+        "faster than tp_degree 1 from batch 21 ("
+    )
+    assert [own.batch for own in found.curve] == list(BATCHES)
+    assert found.curve[0].exposed_communication_us == pytest.approx(102)
+
+
+def test_what_is_not_reached_says_who_dominates_where() -> None:
+    found = only(sweep(alpha=1e6))
+    assert found.compute_overtakes.state == "not_reached"
+    assert found.compute_overtakes.dominates == "communication"
+    assert found.pays_from is not None
+    assert found.pays_from.dominates == "tp_degree 1"
+    assert found.sentence == (
+        "tiny mlp train, tp_degree 2: communication dominates, break-even not reached "
+        "in [1, 1024]; not faster than tp_degree 1 in [1, 1024]"
+    )
+    found = only(sweep(alpha=0.1))
+    assert found.compute_overtakes.dominates == "compute"
+    assert found.sentence == (
+        "tiny mlp train, tp_degree 2: compute dominates from the smallest batch on, break-even not "
+        "reached in [1, 1024]; faster than tp_degree 1 from the smallest batch on, in [1, 1024]"
+    )
+
+
+def test_replicates_that_disagree_cannot_tell() -> None:
+    found = only(sweep(alpha=5 * 1024 / 1.03))
+    assert found.compute_overtakes.state == "cannot_tell"
+    assert found.compute_overtakes.batch is None
+    assert "cannot be told, it is crossed in 2 of 3 replicates" in found.sentence
+
+
+def test_one_replicate_gives_a_batch_without_an_interval() -> None:
+    found = only(sweep(replicates=1))
+    assert found.compute_overtakes.batch == pytest.approx(20, rel=0.01)
+    assert (found.compute_overtakes.ci_low, found.compute_overtakes.ci_high) == (None, None)
+    assert "from batch 20 (one replicate, no interval)" in found.sentence
+
+
+def test_a_degree_is_held_against_the_next_smaller_one_that_was_measured() -> None:
+    found = reports(sweep(degrees=(1, 2, 4)))
+    assert [(own.tp_degree, own.pays_against) for own in found] == [(2, 1), (4, 2)]
+    alone = only(sweep(degrees=(4,)))
+    assert (alone.pays_against, alone.pays_from) == (None, None)
+    assert "faster" not in alone.sentence
+
+
+def test_series_differ_in_everything_but_batch_and_degree() -> None:
+    found = reports([*sweep(), *sweep(phase=Phase.PREFILL)])
+    assert [own.phase for own in found] == [Phase.TRAIN, Phase.PREFILL]
+
+
+def test_other_hardware_is_another_series() -> None:
+    moved = [replace(trial, hardware_key="h1:other") for trial in sweep()]
+    assert [own.hardware_key for own in reports([*sweep(), *moved])][1:] == ["h1:other"]
+
+
+def test_one_batch_is_no_series() -> None:
+    assert reports(sweep(batches=(8,))) == ()
+    assert reports([]) == ()
+
+
+def test_nothing_shared_with_the_smaller_degree_leaves_that_question_open() -> None:
+    trials = [*sweep(degrees=(2,)), *sweep(degrees=(1,), batches=(4096,))]
+    found = only(trials)
+    assert (found.pays_against, found.pays_from) == (None, None)
+
+
+def test_sequence_dtype_and_flags_are_named_where_they_are_not_the_usual() -> None:
+    trials = [
+        replace(
+            trial,
+            spec=trial.spec.model_copy(update={"seq": 128, "dtype": Dtype.BFLOAT16}),
+            spec_key=f"long/{trial.spec_key}",
+            quality=("oversubscribed",),
+        )
+        for trial in sweep()
+    ]
+    found = only(trials)
+    assert found.sentence.startswith("tiny mlp train, seq 128, bfloat16, tp_degree 2: ")
+    assert found.quality == ("oversubscribed",)
+    assert found.sentence.endswith("(oversubscribed)")
+
+
+def test_no_replicate_over_the_whole_range_is_said() -> None:
+    trials = sweep(replicates=1, degrees=(2,))[:-1]
+    late = measured_trial(point(batch=1024), replicate=1, step_us=10_000, compute_us=5120)
+    found = only([*trials, late])
+    assert "no replicate covers the range" in found.sentence
