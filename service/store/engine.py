@@ -1,25 +1,84 @@
 """Engines of both databases and the two kinds of transaction on them."""
 
-from contextlib import AbstractContextManager
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
+import sqlalchemy
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.orm import ORMExecuteState, Session, sessionmaker
+
+from service.store.clock import CLOCK, Clock
+
+IMMEDIATE: Final = "sqlite_begin_immediate"
+"""Execution option of connections whose transactions take SQLite's write lock at once."""
+
+_BUSY_TIMEOUT_S = 30.0
+_PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
+_POOL_SIZE = 10
+_POOL_OVERFLOW = 40
 
 
 def create_engine(url: str) -> Engine:
-    raise NotImplementedError
+    """Connect to SQLite (WAL) or PostgreSQL (psycopg 3), with a pool of connections."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed)
+    return sqlalchemy.create_engine(
+        parsed, pool_size=_POOL_SIZE, max_overflow=_POOL_OVERFLOW, pool_pre_ping=True
+    )
+
+
+def _sqlite(url: URL) -> Engine:
+    # The driver must not begin transactions by itself: it would do so after the first read.
+    arguments = {"timeout": _BUSY_TIMEOUT_S, "isolation_level": None}
+    if url.database in (None, "", ":memory:"):
+        engine = sqlalchemy.create_engine(url, connect_args=arguments)
+    else:
+        engine = sqlalchemy.create_engine(
+            url, connect_args=arguments, pool_size=_POOL_SIZE, max_overflow=_POOL_OVERFLOW
+        )
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    immediate = connection.get_execution_options().get(IMMEDIATE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
 class Sessions:
     """Opens transactions: one for each use case, at the edge or in the loop."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, clock: Clock | None = None) -> None:
         self.engine = engine
+        info = {} if clock is None else {CLOCK: clock}
+        writer = engine.execution_options(**{IMMEDIATE: True})
+        self._reading = sessionmaker(engine, info=info, expire_on_commit=False)
+        self._writing = sessionmaker(writer, info=info, expire_on_commit=False)
+        event.listen(self._reading, "do_orm_execute", _refuse_writes)
 
-    def reading(self) -> AbstractContextManager[Session]:
-        """One consistent look; whatever it changed is rolled back."""
-        raise NotImplementedError
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open one consistent look; a statement that writes is refused."""
+        with self._reading() as session:
+            yield session
 
-    def writing(self) -> AbstractContextManager[Session]:
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
         """Commit at exit, roll back on an exception. BEGIN IMMEDIATE on SQLite."""
-        raise NotImplementedError
+        with self._writing.begin() as session:
+            yield session
+
+
+def _refuse_writes(state: ORMExecuteState) -> None:
+    if not state.is_select:
+        raise RuntimeError("a reading session was asked to write; open a writing one")

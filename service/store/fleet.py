@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from service.store.clock import db_now
+from service.store.models.declarative import Rows
+from service.store.models.fleet import HardwareRow, NodeRow, PoolRow
 from workers.contract.hardware import Hardware, NodeFacts
 
 
@@ -20,29 +25,114 @@ class Node:
 
 def register(session: Session, facts: NodeFacts, *, pool: str) -> None:
     """Note a node and its hardware, or that it is still there."""
-    raise NotImplementedError
+    now = db_now(session)
+    key = facts.hardware.hardware_key
+    known = session.scalar(select(HardwareRow.hardware_key).where(HardwareRow.hardware_key == key))
+    if known is None:
+        _insert_once(
+            session,
+            HardwareRow,
+            hardware_key=key,
+            facts=facts.hardware,
+            accelerator=facts.hardware.accelerator,
+            first_seen_at=now,
+        )
+    seen: dict[str, object] = {
+        "pool": pool,
+        "address": facts.address,
+        "hardware_key": key,
+        "num_slots": facts.num_slots,
+        "slot_memory_bytes": facts.slot_memory_bytes,
+        "environment": facts.environment,
+        "topology": facts.topology,
+        "last_seen_at": now,
+    }
+    if not _update_node(session, facts.name, seen):
+        _insert_once(session, NodeRow, name=facts.name, first_seen_at=now, **seen)
 
 
 def nodes(session: Session, *, pool: str | None = None) -> list[Node]:
     """By name."""
-    raise NotImplementedError
+    chosen = (
+        select(NodeRow, HardwareRow.facts)
+        .join(HardwareRow, HardwareRow.hardware_key == NodeRow.hardware_key)
+        .order_by(NodeRow.name)
+    )
+    if pool is not None:
+        chosen = chosen.where(NodeRow.pool == pool)
+    rows = session.execute(chosen, execution_options={"populate_existing": True})
+    return [_node(row, facts) for row, facts in rows]
 
 
 def hardware(session: Session) -> dict[str, Hardware]:
     """Everything that was ever seen, by hardware_key."""
-    raise NotImplementedError
+    rows = session.execute(
+        select(HardwareRow.hardware_key, HardwareRow.facts).order_by(HardwareRow.hardware_key)
+    )
+    return {key: facts for key, facts in rows}  # noqa: C416 - rows are not pairs to the type checker
 
 
 def largest_num_slots(session: Session) -> int | None:
     """Ranks that the largest known node can hold; None where no node is known."""
-    raise NotImplementedError
+    return session.scalar(select(func.max(NodeRow.num_slots)))
 
 
 def lease_pool(session: Session, pool: str, *, owner: str, ttl: timedelta) -> bool:
     """Take or renew the pool; False while another owner has it."""
-    raise NotImplementedError
+    taken = session.scalar(
+        update(PoolRow)
+        .where(
+            PoolRow.name == pool,
+            or_(PoolRow.owner == owner, PoolRow.lease_expires_at <= db_now(session)),
+        )
+        .values(owner=owner, lease_expires_at=db_now(session, plus=ttl))
+        .returning(PoolRow.name),
+        execution_options={"synchronize_session": False},
+    )
+    if taken is not None:
+        return True
+    expires_at = db_now(session, plus=ttl)
+    return _insert_once(session, PoolRow, name=pool, owner=owner, lease_expires_at=expires_at)
 
 
 def release_pool(session: Session, pool: str, *, owner: str) -> None:
     """Let another dispatcher take over at once."""
-    raise NotImplementedError
+    session.execute(
+        delete(PoolRow).where(PoolRow.name == pool, PoolRow.owner == owner),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def _update_node(session: Session, name: str, values: dict[str, object]) -> bool:
+    updated = session.scalar(
+        update(NodeRow).where(NodeRow.name == name).values(values).returning(NodeRow.name),
+        execution_options={"synchronize_session": False},
+    )
+    return updated is not None
+
+
+def _insert_once(session: Session, table: type[Rows], **values: object) -> bool:
+    """False where the row is there: another process may have been faster."""
+    try:
+        with session.begin_nested():
+            session.execute(insert(table).values(values))
+    except IntegrityError:
+        return False
+    return True
+
+
+def _node(row: NodeRow, facts: Hardware) -> Node:
+    return Node(
+        facts=NodeFacts(
+            name=row.name,
+            address=row.address,
+            hardware=facts,
+            num_slots=row.num_slots,
+            slot_memory_bytes=row.slot_memory_bytes,
+            environment=row.environment,
+            topology=row.topology,
+        ),
+        pool=row.pool,
+        first_seen_at=row.first_seen_at,
+        last_seen_at=row.last_seen_at,
+    )

@@ -20,8 +20,8 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """One trial in the hands of one owner until the lease expires.
+class Grant:
+    """One attempt at one trial.
 
     `attempt` is the fencing number: it grows with every grant, and whoever comes with an older one
     is refused.
@@ -33,6 +33,12 @@ class Lease:
     point_id: str
     replicate: int
     owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease(Grant):
+    """A trial in the hands of its owner until the lease expires, with all that its ranks need."""
+
     spec: PointSpec
     sampling: Sampling
     group_kind: GroupKind

@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 
 from service.errors import InvalidCursorError
 
-Item = TypeVar("Item", covariant=True)
+Item_co = TypeVar("Item_co", covariant=True)
 Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class Page(Generic[Item_co]):
     """Some rows of a list and where the next page begins; None at the end."""
 
-    items: tuple[Item, ...]
+    items: tuple[Item_co, ...]
     next_cursor: str | None
 
 

@@ -1,10 +1,17 @@
 """Points of a sweep, with what became of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from service.store.pages import Page
+from service.errors import NotFoundError
+from service.store.derived import point_state
+from service.store.models.point import PointRow
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import AttemptRow, TrialRow
+from service.store.pages import Page, decode_cursor, encode_cursor
 from service.store.states import PointState, TrialState
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
@@ -52,9 +59,87 @@ def page(
     cursor: str | None = None,
 ) -> Page[Point]:
     """In the order of the grid. NotFoundError if there is no such sweep."""
-    raise NotImplementedError
+    if session.get(SweepRow, sweep_id) is None:
+        raise NotFoundError(f"there is no sweep {sweep_id!r}")
+    filters = ("points", sweep_id, state)
+    chosen = select(PointRow).where(PointRow.sweep_id == sweep_id).order_by(PointRow.position)
+    if state is not None:
+        chosen = chosen.where(point_state() == state.value)
+    if cursor is not None:
+        (position,) = decode_cursor(cursor, filters=filters, types=(int,))
+        chosen = chosen.where(PointRow.position > position)
+    items = _load(session, chosen.limit(limit + 1))
+    more = len(items) > limit
+    return Page(
+        items=tuple(items[:limit]),
+        next_cursor=encode_cursor((items[limit - 1].position,), filters=filters) if more else None,
+    )
 
 
 def find(session: Session, point_id: str) -> Point:
     """NotFoundError if there is none."""
-    raise NotImplementedError
+    found = _load(session, select(PointRow).where(PointRow.id == point_id))
+    if not found:
+        raise NotFoundError(f"there is no point {point_id!r}")
+    return found[0]
+
+
+def _load(session: Session, chosen: Select[PointRow]) -> list[Point]:
+    rows = session.execute(chosen.add_columns(point_state())).all()
+    ids = [row.id for row, _ in rows]
+    counts, num_attempts = _count_trials(session, ids)
+    errors = _last_errors(session, ids)
+    return [
+        Point(
+            id=row.id,
+            sweep_id=row.sweep_id,
+            position=row.position,
+            spec=row.spec,
+            spec_key=row.spec_key,
+            state=PointState(state),
+            counts=counts[row.id],
+            num_attempts=num_attempts[row.id],
+            error=errors.get(row.id),
+            rejection=row.rejection,
+        )
+        for row, state in rows
+    ]
+
+
+def _count_trials(
+    session: Session, point_ids: Sequence[str]
+) -> tuple[dict[str, dict[TrialState, int]], dict[str, int]]:
+    counts = {point_id: dict.fromkeys(TrialState, 0) for point_id in point_ids}
+    attempts = dict.fromkeys(point_ids, 0)
+    rows = session.execute(
+        select(TrialRow.point_id, TrialRow.state, func.count(), func.sum(TrialRow.attempt))
+        .where(TrialRow.point_id.in_(point_ids))
+        .group_by(TrialRow.point_id, TrialRow.state)
+    )
+    for point_id, state, count, num_attempts in rows:
+        counts[point_id][state] = count
+        attempts[point_id] += num_attempts
+    return counts, attempts
+
+
+def _last_errors(session: Session, point_ids: Sequence[str]) -> dict[str, PointError]:
+    """The failure that ended last, for each point whose latest attempts include one."""
+    rows = session.execute(
+        select(TrialRow.point_id, AttemptRow)
+        .join(AttemptRow, AttemptRow.trial_id == TrialRow.id)
+        .where(TrialRow.point_id.in_(point_ids), AttemptRow.code.is_not(None))
+        .order_by(AttemptRow.ended_at, AttemptRow.trial_id, AttemptRow.attempt)
+    )
+    return {
+        point_id: PointError(
+            trial_id=attempt.trial_id,
+            attempt=attempt.attempt,
+            code=attempt.code or "",
+            message=attempt.message or "",
+            rank=attempt.rank,
+            signal=attempt.signal,
+            node=attempt.node or "",
+            log_tail=attempt.log_tail or "",
+        )
+        for point_id, attempt in rows
+    }

@@ -1,29 +1,29 @@
-"""The queue of trials: claimed in one statement, fenced by the attempt number, judged by the database's clock.
+"""The queue of trials: claimed in one statement, fenced by the attempt number.
 
-Every function that ends or returns a lease raises LeaseLostError if a newer attempt owns the trial.
+The database's clock judges every lease. A function that starts, ends or returns a lease raises
+LeaseLostError, and has then changed nothing, if the lease is no longer the holder's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
+from sqlalchemy import insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from service.analysis.summary import summarise
+from service.store import claiming, ending, recovery, results, sweep_changes
+from service.store.clock import db_now
+from service.store.derived import is_held
 from service.store.leases import DEFAULT_MAX_ATTEMPTS, Failure, Lease, Offer
-from service.store.states import TrialState
+from service.store.models.point import PointRow
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import AttemptRow, TrialRow
+from service.store.recovery import Recovered
+from service.store.states import AttemptOutcome, EventKind, TrialState
 from workers.contract.trial import TrialResult
 
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """A lease that ran out, and what became of its trial."""
-
-    trial_id: str
-    sweep_id: str
-    attempt: int
-    owner: str
-    state: TrialState
-    """queued, failed past the budget, cancelled with its sweep."""
+_NUM_LOST_RACES = 3
+_NO_TIME = timedelta(0)
 
 
 def claim(
@@ -37,24 +37,69 @@ def claim(
     """Lease the most urgent trial that the offer can run, or None. Never waits for another claim.
 
     Order: priority, then `prefer` (the sweep and replicate the group is in), then age, replicate,
-    position. A replicate that another group holds is left to it.
+    position. A replicate that another group holds is left to it. The sweep is bound to the offer's
+    hardware.
     """
-    raise NotImplementedError
+    for _ in range(_NUM_LOST_RACES):
+        with session.begin_nested() as race:
+            trial_id = session.scalar(
+                update(TrialRow)
+                .where(
+                    TrialRow.id
+                    == claiming.next_trial(session, owner=owner, offer=offer, prefer=prefer)
+                )
+                .values(
+                    state=TrialState.LEASED,
+                    owner=owner,
+                    attempt=TrialRow.attempt + 1,
+                    num_charged=TrialRow.num_charged + 1,
+                    lease_expires_at=db_now(session, plus=ttl),
+                )
+                .returning(TrialRow.id),
+                execution_options={"synchronize_session": False},
+            )
+            if trial_id is None:
+                return None
+            if not claiming.is_taken(session, trial_id, owner=owner, prefer=prefer):
+                return _grant(session, trial_id, offer=offer, ttl=ttl)
+            race.rollback()
+    return None
 
 
 def start(session: Session, lease: Lease) -> None:
-    """leased -> running."""
-    raise NotImplementedError
+    """From leased to running."""
+    sweep_changes.lock_sweep(session, lease.sweep_id)
+    ending.begin(session, lease)
+    ending.announce(session, lease, EventKind.TRIAL_STARTED)
 
 
 def heartbeat(session: Session, leases: Sequence[Lease], *, ttl: timedelta) -> list[Lease]:
-    """Renew; return those that are lost: expired, or another attempt's."""
-    raise NotImplementedError
+    """Renew; return those that are lost: run out, or another attempt's."""
+    if not leases:
+        return []
+    keys = [(lease.trial_id, lease.attempt) for lease in leases]
+    kept = session.execute(
+        update(TrialRow)
+        .where(
+            tuple_(TrialRow.id, TrialRow.attempt).in_(keys),
+            is_held(TrialRow),
+            TrialRow.lease_expires_at > db_now(session),
+        )
+        .values(lease_expires_at=db_now(session, plus=ttl))
+        .returning(TrialRow.id, TrialRow.attempt),
+        execution_options={"synchronize_session": False},
+    )
+    renewed = {(trial_id, attempt) for trial_id, attempt in kept}
+    return [lease for lease in leases if (lease.trial_id, lease.attempt) not in renewed]
 
 
 def complete(session: Session, lease: Lease, result: TrialResult) -> None:
-    """Store the result and end the trial, both or neither."""
-    raise NotImplementedError
+    """Store the result and end the trial. EmptyTrialError, and nothing changed, without samples."""
+    summary = summarise(result)
+    sweep_changes.lock_sweep(session, lease.sweep_id)
+    ending.end(session, lease, state=TrialState.SUCCEEDED, outcome=AttemptOutcome.SUCCEEDED)
+    results.record(session, lease, result, summary=summary)
+    ending.announce(session, lease, EventKind.TRIAL_SUCCEEDED)
 
 
 def fail(
@@ -63,30 +108,102 @@ def fail(
     failure: Failure,
     *,
     retry: bool,
-    delay: timedelta = timedelta(0),
+    delay: timedelta = _NO_TIME,
     max_attempts: int = DEFAULT_MAX_ATTEMPTS,
 ) -> TrialState:
     """End the attempt: queued again after `delay` while the budget lasts, else failed."""
-    raise NotImplementedError
+    return ending.end_without_result(
+        session,
+        lease,
+        outcome=AttemptOutcome.FAILED,
+        failure=failure,
+        budget=max_attempts if retry and not failure.is_final else 0,
+        delay=delay,
+    )
 
 
 def release(session: Session, lease: Lease) -> TrialState:
-    """Give the trial back unharmed (graceful stop): the attempt does not count against the budget."""
-    raise NotImplementedError
+    """Give the trial back unharmed (graceful stop): the attempt does not count in its budget."""
+    return ending.end_without_result(session, lease, outcome=AttemptOutcome.RELEASED)
 
 
 def cancel(session: Session, lease: Lease) -> None:
     """Close a held trial of a cancelled sweep, once its ranks have stopped."""
-    raise NotImplementedError
+    sweep_changes.lock_sweep(session, lease.sweep_id)
+    ending.end(session, lease, state=TrialState.CANCELLED, outcome=AttemptOutcome.CANCELLED)
+    ending.announce(session, lease, EventKind.TRIAL_CANCELLED)
 
 
 def cancelled(session: Session, leases: Sequence[Lease]) -> list[Lease]:
     """Those whose sweep was cancelled: stop them, then `cancel` them."""
-    raise NotImplementedError
+    if not leases:
+        return []
+    stopping = set(
+        session.scalars(
+            select(SweepRow.id).where(
+                SweepRow.id.in_({lease.sweep_id for lease in leases}),
+                SweepRow.cancel_requested_at.is_not(None),
+            )
+        )
+    )
+    return [lease for lease in leases if lease.sweep_id in stopping]
 
 
 def recover_expired(
     session: Session, *, max_attempts: int = DEFAULT_MAX_ATTEMPTS
 ) -> list[Recovered]:
     """Take back every lease that ran out."""
-    raise NotImplementedError
+    return recovery.recover(session, max_attempts=max_attempts)
+
+
+def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> Lease:
+    """Bind the sweep, begin the attempt's record and read what the holder needs."""
+    row = session.execute(
+        select(
+            TrialRow.attempt,
+            TrialRow.sweep_id,
+            TrialRow.point_id,
+            TrialRow.replicate,
+            TrialRow.owner,
+            PointRow.spec,
+            SweepRow.sampling,
+            SweepRow.group_kind,
+            SweepRow.seed,
+            SweepRow.num_devices,
+            SweepRow.degrees,
+            SweepRow.hardware_key,
+        )
+        .join(PointRow, PointRow.id == TrialRow.point_id)
+        .join(SweepRow, SweepRow.id == TrialRow.sweep_id)
+        .where(TrialRow.id == trial_id)
+    ).one()
+    if row.hardware_key is None:
+        _bind(session, row.sweep_id, offer)
+    session.execute(
+        insert(AttemptRow).values(
+            trial_id=trial_id, attempt=row.attempt, owner=row.owner, granted_at=db_now(session)
+        )
+    )
+    return Lease(
+        trial_id=trial_id,
+        attempt=row.attempt,
+        sweep_id=row.sweep_id,
+        point_id=row.point_id,
+        replicate=row.replicate,
+        owner=row.owner,
+        spec=row.spec,
+        sampling=row.sampling,
+        group_kind=row.group_kind,
+        seed=row.seed,
+        num_devices=row.num_devices,
+        degrees=row.degrees,
+        ttl=ttl,
+    )
+
+
+def _bind(session: Session, sweep_id: str, offer: Offer) -> None:
+    session.execute(
+        update(SweepRow).where(SweepRow.id == sweep_id).values(hardware_key=offer.hardware_key),
+        execution_options={"synchronize_session": False},
+    )
+    sweep_changes.note(session, sweep_id, EventKind.SWEEP_BOUND, hardware_key=offer.hardware_key)

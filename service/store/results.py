@@ -1,13 +1,23 @@
 """Results: one for each trial that succeeded, written once."""
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, exists, insert, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from service.analysis.summary import TrialSummary
+from service.errors import NotFoundError
+from service.store import samples
+from service.store.clock import db_now
 from service.store.leases import Lease
-from service.store.pages import Page
+from service.store.models.fleet import HardwareRow
+from service.store.models.point import PointRow
+from service.store.models.result import ResultRow
+from service.store.models.sweep import SweepTagRow
+from service.store.pages import Page, decode_cursor, encode_cursor
 from workers.contract.axes import (
     Arrangement,
     Block,
@@ -89,23 +99,163 @@ class ResultFilter:
     until: datetime | None = None
 
 
-def record(session: Session, lease: Lease, result: TrialResult) -> None:
-    """Store what the trial measured; called by queue.complete in the transaction that ends it."""
-    raise NotImplementedError
+def record(session: Session, lease: Lease, result: TrialResult, *, summary: TrialSummary) -> None:
+    """Store what the trial measured; queue.complete does so in the transaction that ends it."""
+    session.execute(
+        insert(ResultRow).values(
+            trial_id=lease.trial_id,
+            attempt=lease.attempt,
+            sweep_id=lease.sweep_id,
+            point_id=lease.point_id,
+            replicate=lease.replicate,
+            spec_key=lease.spec.spec_key,
+            hardware_key=result.hardware_key,
+            link_class=result.link_class,
+            node=result.node,
+            group_id=result.group_id,
+            group_kind=result.group_kind,
+            environment=result.environment,
+            devices=result.devices,
+            proof=result.proof,
+            summary=summary,
+            quality=result.quality,
+            stop_rule=result.stop_rule,
+            num_warmup_steps=result.num_warmup_steps,
+            peak_memory_bytes=result.peak_memory_bytes,
+            wall_ns=result.wall_ns,
+            timed_ns=result.timed_ns,
+            created_at=db_now(session),
+        )
+    )
+    samples.record(session, lease.trial_id, result)
 
 
 def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:
     """Every trial that matches, by point and replicate."""
-    raise NotImplementedError
+    rows = session.execute(
+        select(ResultRow, PointRow.spec, HardwareRow.facts)
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
+        .where(*_about_points(which), *_about_results(which))
+        .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
+    )
+    return [_measured(row, spec, hardware) for row, spec, hardware in rows]
 
 
 def page(
     session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
 ) -> Page[MeasuredPoint]:
     """Points that have results: newest sweep first, each in the order of its grid."""
-    raise NotImplementedError
+    has_results = exists(select(1).where(ResultRow.point_id == PointRow.id, *_about_results(which)))
+    chosen = (
+        select(PointRow.id, PointRow.sweep_id, PointRow.position)
+        .where(*_about_points(which), has_results)
+        .order_by(PointRow.sweep_id.desc(), PointRow.position)
+        .limit(limit + 1)
+    )
+    if cursor is not None:
+        sweep_id, position = decode_cursor(cursor, filters=which, types=(str, int))
+        chosen = chosen.where(
+            or_(
+                PointRow.sweep_id < sweep_id,
+                and_(PointRow.sweep_id == sweep_id, PointRow.position > position),
+            )
+        )
+    rows = session.execute(chosen).all()
+    next_cursor = None
+    if len(rows) > limit:
+        last = rows[limit - 1]
+        next_cursor = encode_cursor((last.sweep_id, last.position), filters=which)
+    points = tuple(row.id for row in rows[:limit])
+    if not points:
+        return Page(items=(), next_cursor=None)
+    trials = measured(session, replace(which, point_ids=points))
+    return Page(items=_by_point(trials), next_cursor=next_cursor)
 
 
 def find(session: Session, result_id: str) -> MeasuredPoint:
-    """A result is a point's, over its trials: the id is the point's. NotFoundError if there is none."""
-    raise NotImplementedError
+    """Return a point's trials: the id is the point's. NotFoundError if it has no result."""
+    found = _by_point(measured(session, ResultFilter(point_ids=(result_id,))))
+    if not found:
+        raise NotFoundError(f"there is no result {result_id!r}")
+    return found[0]
+
+
+def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
+    groups = itertools.groupby(trials, key=lambda trial: trial.point_id)
+    points = ((point_id, tuple(group)) for point_id, group in groups)
+    return tuple(MeasuredPoint(point_id, group[0].sweep_id, group) for point_id, group in points)
+
+
+def _about_points(which: ResultFilter) -> list[ColumnElement[bool]]:
+    wanted: list[tuple[InstrumentedAttribute[str] | InstrumentedAttribute[int], Sequence[object]]]
+    wanted = [
+        (PointRow.sweep_id, which.sweep_ids),
+        (PointRow.id, which.point_ids),
+        (PointRow.model, which.models),
+        (PointRow.block, which.blocks),
+        (PointRow.phase, which.phases),
+        (PointRow.arrangement, which.arrangements),
+        (PointRow.tp_degree, which.tp_degrees),
+        (PointRow.batch, which.batches),
+        (PointRow.seq, which.seqs),
+        (PointRow.dtype, which.dtypes),
+        (PointRow.collective_impl, which.collective_impls),
+        (PointRow.overlap, which.overlaps),
+        (PointRow.spec_key, which.spec_keys),
+    ]
+    conditions: list[ColumnElement[bool]]
+    conditions = [column.in_(values) for column, values in wanted if values]
+    if which.tag is not None:
+        key, value = which.tag
+        tagged = select(SweepTagRow.sweep_id).where(
+            SweepTagRow.key == key, SweepTagRow.value == value
+        )
+        conditions.append(PointRow.sweep_id.in_(tagged))
+    return conditions
+
+
+def _about_results(which: ResultFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if which.hardware_keys:
+        conditions.append(ResultRow.hardware_key.in_(which.hardware_keys))
+    if which.accelerators:
+        named = select(HardwareRow.hardware_key).where(
+            HardwareRow.accelerator.in_(which.accelerators)
+        )
+        conditions.append(ResultRow.hardware_key.in_(named))
+    if which.nodes:
+        conditions.append(ResultRow.node.in_(which.nodes))
+    if which.since is not None:
+        conditions.append(ResultRow.created_at >= which.since)
+    if which.until is not None:
+        conditions.append(ResultRow.created_at < which.until)
+    return conditions
+
+
+def _measured(row: ResultRow, spec: PointSpec, hardware: Hardware) -> MeasuredTrial:
+    return MeasuredTrial(
+        id=row.trial_id,
+        point_id=row.point_id,
+        sweep_id=row.sweep_id,
+        replicate=row.replicate,
+        attempt=row.attempt,
+        group_id=row.group_id,
+        group_kind=row.group_kind,
+        spec=spec,
+        spec_key=row.spec_key,
+        hardware_key=row.hardware_key,
+        hardware=hardware,
+        link_class=row.link_class,
+        node=row.node,
+        environment=row.environment,
+        summary=row.summary,
+        quality=row.quality,
+        stop_rule=row.stop_rule,
+        num_warmup_steps=row.num_warmup_steps,
+        peak_memory_bytes=row.peak_memory_bytes,
+        proof=row.proof,
+        wall_ns=row.wall_ns,
+        timed_ns=row.timed_ns,
+        created_at=row.created_at,
+    )

@@ -1,16 +1,73 @@
 """Raw samples: whole integer arrays, compressed, exactly as they were measured."""
 
+import itertools
+
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
+from service.store.models.result import CollectiveSampleRow, SampleRow
 from workers.contract.axes import Pass
-from workers.contract.trial import CollectiveTiming, PassSamples
+from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
+
+
+def record(session: Session, trial_id: str, result: TrialResult) -> None:
+    """Store the samples of a result that was just recorded."""
+    rows: list[dict[str, object]] = [
+        {
+            "trial_id": trial_id,
+            "pass_": name,
+            "rank": rank,
+            "num_steps": len(steps.step_ns),
+            "step_ns": steps.step_ns,
+            "forward_ns": steps.forward_ns,
+        }
+        for name, ranks in result.samples.items()
+        for rank, steps in enumerate(ranks)
+    ]
+    session.execute(insert(SampleRow), rows)
+    timings: list[dict[str, object]] = [
+        {
+            "trial_id": trial_id,
+            "position": position,
+            "op": timing.op,
+            "place": timing.where,
+            "message_bytes": timing.message_bytes,
+            "wire_ns": timing.wire_ns,
+            "wait_ns": timing.wait_ns,
+        }
+        for position, timing in enumerate(result.collectives)
+    ]
+    if timings:
+        session.execute(insert(CollectiveSampleRow), timings)
 
 
 def find(session: Session, trial_id: str) -> dict[Pass, tuple[PassSamples, ...]]:
     """Samples by pass, indexed by rank; empty where the trial has no result."""
-    raise NotImplementedError
+    rows = session.execute(
+        select(SampleRow.pass_, SampleRow.step_ns, SampleRow.forward_ns)
+        .where(SampleRow.trial_id == trial_id)
+        .order_by(SampleRow.pass_, SampleRow.rank)
+    )
+    return {
+        name: tuple(PassSamples(step_ns=row.step_ns, forward_ns=row.forward_ns) for row in ranks)
+        for name, ranks in itertools.groupby(rows, key=lambda row: row.pass_)
+    }
 
 
 def collectives(session: Session, trial_id: str) -> tuple[CollectiveTiming, ...]:
     """Wire and wait of every collective over the steps of the split pass."""
-    raise NotImplementedError
+    rows = session.scalars(
+        select(CollectiveSampleRow)
+        .where(CollectiveSampleRow.trial_id == trial_id)
+        .order_by(CollectiveSampleRow.position)
+    )
+    return tuple(
+        CollectiveTiming(
+            op=row.op,
+            where=row.place,
+            message_bytes=row.message_bytes,
+            wire_ns=row.wire_ns,
+            wait_ns=row.wait_ns,
+        )
+        for row in rows
+    )

@@ -1,12 +1,21 @@
 """Sweeps: created, looked at, stopped, put back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from service.store.pages import Page
-from service.store.states import PointState, SweepState, TrialState
+from service.errors import NotFoundError
+from service.store import derived, sweep_changes
+from service.store.idempotency import lookup, reserve
+from service.store.ids import new_id
+from service.store.models.result import ResultRow
+from service.store.models.sweep import SweepRow, SweepTagRow
+from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.states import ACTIVE, PointState, SweepState, TrialState
+from service.store.submission import insert_sweep
 from workers.contract.sweep import Expansion, SweepSpec
 
 
@@ -58,21 +67,33 @@ def create(
     expansion: Expansion,
     idempotency: IdempotencyKey | None = None,
 ) -> Sweep:
-    """Store the sweep, its points and its trials; the first one again if the key was used before."""
-    raise NotImplementedError
+    """Store the sweep, its points and its trials; the first one again where the key was used."""
+    sweep_id = new_id()
+    if idempotency is not None:
+        first = reserve(
+            session,
+            principal=idempotency.principal,
+            key=idempotency.key,
+            body_hash=idempotency.body_hash,
+            sweep_id=sweep_id,
+        )
+        if first != sweep_id:
+            return find(session, first)
+    insert_sweep(session, sweep_id, spec, created_by=created_by, seed=seed, expansion=expansion)
+    return find(session, sweep_id)
 
 
 def replay_idempotent(session: Session, *, principal: str, key: str, body_hash: str) -> str | None:
-    """Id of the sweep this key made, None if it made none.
-
-    IdempotencyMismatchError if it made one from another body.
-    """
-    raise NotImplementedError
+    """Return the sweep this key made, None if none; IdempotencyMismatchError on another body."""
+    return lookup(session, principal=principal, key=key, body_hash=body_hash)
 
 
 def find(session: Session, sweep_id: str) -> Sweep:
     """NotFoundError if there is none."""
-    raise NotImplementedError
+    found = _load(session, select(SweepRow).where(SweepRow.id == sweep_id))
+    if not found:
+        raise NotFoundError(f"there is no sweep {sweep_id!r}")
+    return found[0]
 
 
 def page(
@@ -85,14 +106,98 @@ def page(
     cursor: str | None = None,
 ) -> Page[Sweep]:
     """Newest first. `tag` is a key and its value."""
-    raise NotImplementedError
+    filters = ("sweeps", state, tag, since)
+    chosen = select(SweepRow).order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
+    if state is not None:
+        chosen = chosen.where(derived.sweep_state() == state.value)
+    if tag is not None:
+        tagged = select(SweepTagRow.sweep_id).where(
+            SweepTagRow.key == tag[0], SweepTagRow.value == tag[1]
+        )
+        chosen = chosen.where(SweepRow.id.in_(tagged))
+    if since is not None:
+        chosen = chosen.where(SweepRow.created_at >= since)
+    if cursor is not None:
+        (last,) = decode_cursor(cursor, filters=filters, types=(str,))
+        key = tuple_(SweepRow.created_at, SweepRow.id)
+        before = select(SweepRow.created_at, SweepRow.id).where(SweepRow.id == last)
+        chosen = chosen.where(key < before.scalar_subquery())
+    items = _load(session, chosen.limit(limit + 1))
+    more = len(items) > limit
+    return Page(
+        items=tuple(items[:limit]),
+        next_cursor=encode_cursor((items[limit - 1].id,), filters=filters) if more else None,
+    )
 
 
 def cancel(session: Session, sweep_id: str) -> Sweep:
-    """Cancel what is queued; what is held ends through its dispatcher. No effect on a sweep that is over."""
-    raise NotImplementedError
+    """Cancel what is queued; what is held ends through its dispatcher. A finished sweep stays."""
+    sweep_changes.cancel_sweep(session, sweep_id)
+    return find(session, sweep_id)
 
 
 def retry(session: Session, sweep_id: str) -> Sweep:
     """Put failed trials back. ConflictError if none failed or the sweep was cancelled."""
-    raise NotImplementedError
+    sweep_changes.retry_sweep(session, sweep_id)
+    return find(session, sweep_id)
+
+
+def _load(session: Session, chosen: Select[SweepRow]) -> list[Sweep]:
+    rows = session.execute(
+        chosen.add_columns(derived.sweep_state()), execution_options={"populate_existing": True}
+    ).all()
+    ids = [row.id for row, _ in rows]
+    counts = derived.trial_counts(session, ids)
+    point_counts = derived.point_counts(session, ids)
+    means = _mean_trial_s(session, ids)
+    return [
+        _sweep(
+            row,
+            state=SweepState(state),
+            counts=counts[row.id],
+            point_counts=point_counts[row.id],
+            mean_trial_s=means.get(row.id),
+        )
+        for row, state in rows
+    ]
+
+
+def _sweep(
+    row: SweepRow,
+    *,
+    state: SweepState,
+    counts: dict[TrialState, int],
+    point_counts: dict[PointState, int],
+    mean_trial_s: float | None,
+) -> Sweep:
+    num_trials = sum(counts.values())
+    return Sweep(
+        id=row.id,
+        name=row.name,
+        spec=row.spec,
+        created_at=row.created_at,
+        created_by=row.created_by,
+        priority=row.priority,
+        tags=dict(row.spec.tags),
+        seed=row.seed,
+        state=state,
+        hardware_key=row.hardware_key,
+        num_points=row.num_points,
+        num_rejected=row.num_rejected,
+        num_trials=num_trials,
+        num_done=num_trials - sum(counts[active] for active in ACTIVE),
+        counts=counts,
+        point_counts=point_counts,
+        mean_trial_s=mean_trial_s,
+        cancel_requested_at=row.cancel_requested_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _mean_trial_s(session: Session, sweep_ids: Sequence[str]) -> dict[str, float]:
+    rows = session.execute(
+        select(ResultRow.sweep_id, func.avg(ResultRow.wall_ns))
+        .where(ResultRow.sweep_id.in_(sweep_ids))
+        .group_by(ResultRow.sweep_id)
+    )
+    return {sweep_id: float(mean) / 1e9 for sweep_id, mean in rows}

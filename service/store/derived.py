@@ -1,0 +1,103 @@
+"""States of points and sweeps, as SQL over the states of their trials."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import (
+    Case,
+    ColumnElement,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+
+from service.store.models.point import PointRow
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import TrialRow
+from service.store.states import HELD, PointState, SweepState, TrialState
+
+
+def is_queued(trial: type[TrialRow]) -> ColumnElement[bool]:
+    """The condition of the partial index, written as the index has it: not as a parameter."""
+    return trial.state == literal(TrialState.QUEUED, TrialRow.state.type, literal_execute=True)
+
+
+def is_held(trial: type[TrialRow]) -> ColumnElement[bool]:
+    """The same for the trials that some dispatcher owns."""
+    held = bindparam(
+        "held", HELD, TrialRow.state.type, expanding=True, unique=True, literal_execute=True
+    )
+    return trial.state.in_(held)
+
+
+def sweep_state() -> Case[str]:
+    """State of the row of `sweeps` that the statement is at."""
+    return case(*_cases(SweepRow.id, "sweep_id"), else_=SweepState.SUCCEEDED.value)
+
+
+def point_state() -> Case[str]:
+    """State of the row of `points` that the statement is at."""
+    return case(
+        (PointRow.is_rejected, PointState.REJECTED.value),
+        *_cases(PointRow.id, "point_id"),
+        else_=PointState.SUCCEEDED.value,
+    )
+
+
+def _cases(
+    owner: InstrumentedAttribute[str], reference: str
+) -> list[tuple[ColumnElement[bool], str]]:
+    """First match wins; both enums use the same words."""
+
+    def has(*states: TrialState) -> ColumnElement[bool]:
+        trial = aliased(TrialRow)
+        belongs = getattr(trial, reference) == owner
+        return exists(select(1).where(belongs, trial.state.in_(states)))
+
+    queued = has(TrialState.QUEUED)
+    succeeded, failed = has(TrialState.SUCCEEDED), has(TrialState.FAILED)
+    cancelled = has(TrialState.CANCELLED)
+    return [
+        (has(*HELD), SweepState.RUNNING.value),
+        (and_(queued, or_(succeeded, failed, cancelled)), SweepState.RUNNING.value),
+        (queued, SweepState.QUEUED.value),
+        (cancelled, SweepState.CANCELLED.value),
+        (and_(succeeded, failed), SweepState.PARTIAL.value),
+        (failed, SweepState.FAILED.value),
+    ]
+
+
+def trial_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[TrialState, int]]:
+    """Trials by state for each sweep; every state is there."""
+    counts = {sweep_id: dict.fromkeys(TrialState, 0) for sweep_id in sweep_ids}
+    rows = session.execute(
+        select(TrialRow.sweep_id, TrialRow.state, func.count())
+        .where(TrialRow.sweep_id.in_(sweep_ids))
+        .group_by(TrialRow.sweep_id, TrialRow.state)
+    )
+    for sweep_id, state, count in rows:
+        counts[sweep_id][state] = count
+    return counts
+
+
+def point_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[PointState, int]]:
+    """Points by state for each sweep; every state is there."""
+    counts = {sweep_id: dict.fromkeys(PointState, 0) for sweep_id in sweep_ids}
+    states = (
+        select(PointRow.sweep_id, point_state().label("state"))
+        .where(PointRow.sweep_id.in_(sweep_ids))
+        .subquery()
+    )
+    rows = session.execute(
+        select(states.c.sweep_id, states.c.state, func.count()).group_by(
+            states.c.sweep_id, states.c.state
+        )
+    )
+    for sweep_id, state, count in rows:
+        counts[sweep_id][PointState(state)] = count
+    return counts

@@ -1,0 +1,49 @@
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from service.store.columns import Document
+from service.store.models.declarative import Rows
+from service.store.models.lengths import ID, KEY, NAME, WORD
+from workers.contract.point import PointSpec
+from workers.contract.sharding import Rejection
+
+
+class PointRow(Rows):
+    """One combination of axis values; the columns repeat what lists filter by."""
+
+    __tablename__ = "points"
+
+    id: Mapped[str] = mapped_column(String(ID), primary_key=True)
+    sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"))
+    position: Mapped[int]
+    spec: Mapped[PointSpec] = mapped_column(Document(PointSpec))
+    spec_key: Mapped[str] = mapped_column(String(KEY))
+    is_rejected: Mapped[bool]
+    rejection: Mapped[Rejection | None] = mapped_column(Document(Rejection))
+    """Why it has no trials."""
+
+    kind: Mapped[str] = mapped_column(String(WORD))
+    model: Mapped[str] = mapped_column(String(NAME))
+    block: Mapped[str] = mapped_column(String(WORD))
+    arrangement: Mapped[str] = mapped_column(String(WORD))
+    phase: Mapped[str] = mapped_column(String(WORD))
+    tp_degree: Mapped[int]
+    batch: Mapped[int]
+    seq: Mapped[int]
+    dtype: Mapped[str] = mapped_column(String(WORD))
+    collective_impl: Mapped[str] = mapped_column(String(WORD))
+    overlap: Mapped[str] = mapped_column(String(WORD))
+
+    __table_args__ = (
+        UniqueConstraint("sweep_id", "position"),
+        Index(
+            "uq_points_measured",
+            "sweep_id",
+            "spec_key",
+            unique=True,
+            sqlite_where=text("NOT is_rejected"),
+            postgresql_where=text("NOT is_rejected"),
+        ),
+        Index(None, "spec_key"),
+        Index(None, "model", "block", "phase", "tp_degree"),
+    )

@@ -1,0 +1,76 @@
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from service.analysis.summary import TrialSummary
+from service.store.columns import Document, PackedIntegers, UtcDateTime, choice
+from service.store.models.declarative import Rows
+from service.store.models.lengths import KEY, NAME
+from workers.contract.axes import Collective, GroupKind, Pass
+from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.trial import Proof
+
+
+class ResultRow(Rows):
+    """What one trial measured; at most one for each trial, never changed."""
+
+    __tablename__ = "results"
+
+    trial_id: Mapped[str] = mapped_column(ForeignKey("trials.id"), primary_key=True)
+    attempt: Mapped[int]
+    sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"))
+    point_id: Mapped[str] = mapped_column(ForeignKey("points.id"))
+    replicate: Mapped[int]
+    spec_key: Mapped[str] = mapped_column(String(KEY))
+    hardware_key: Mapped[str] = mapped_column(ForeignKey("hardware.hardware_key"))
+    link_class: Mapped[str] = mapped_column(String(NAME))
+    node: Mapped[str] = mapped_column(String(NAME))
+    group_id: Mapped[str] = mapped_column(String(NAME))
+    group_kind: Mapped[GroupKind] = mapped_column(choice(GroupKind, name="group_kind"))
+    environment: Mapped[Environment] = mapped_column(Document(Environment))
+    devices: Mapped[tuple[DeviceFacts, ...]] = mapped_column(Document(tuple[DeviceFacts, ...]))
+    proof: Mapped[Proof] = mapped_column(Document(Proof))
+    summary: Mapped[TrialSummary] = mapped_column(Document(TrialSummary))
+    quality: Mapped[tuple[str, ...]] = mapped_column(Document(tuple[str, ...]))
+    stop_rule: Mapped[str] = mapped_column(String(NAME))
+    num_warmup_steps: Mapped[int]
+    peak_memory_bytes: Mapped[int] = mapped_column(BigInteger)
+    wall_ns: Mapped[int] = mapped_column(BigInteger)
+    timed_ns: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+    __table_args__ = (
+        Index(None, "sweep_id", "wall_ns"),
+        Index(None, "point_id", "replicate"),
+        Index(None, "spec_key", "hardware_key", "created_at"),
+        Index(None, "created_at", "trial_id"),
+    )
+
+
+class SampleRow(Rows):
+    """The steps of one pass on one rank, in the order they ran."""
+
+    __tablename__ = "samples"
+
+    trial_id: Mapped[str] = mapped_column(ForeignKey("results.trial_id"), primary_key=True)
+    pass_: Mapped[Pass] = mapped_column("pass", choice(Pass, name="pass"), primary_key=True)
+    rank: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    num_steps: Mapped[int]
+    step_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+    forward_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+
+
+class CollectiveSampleRow(Rows):
+    """One collective of the step over all ranks, a value for each step of the split pass."""
+
+    __tablename__ = "collective_samples"
+
+    trial_id: Mapped[str] = mapped_column(ForeignKey("results.trial_id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """In the order of the step."""
+    op: Mapped[Collective] = mapped_column(choice(Collective, name="op"))
+    place: Mapped[str] = mapped_column(String(NAME))
+    message_bytes: Mapped[int] = mapped_column(BigInteger)
+    wire_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+    wait_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)

@@ -1,0 +1,79 @@
+"""Leases that ran out are taken back by whoever looks first."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from service.errors import LeaseLostError
+from service.store import ending
+from service.store.clock import db_now
+from service.store.derived import is_held
+from service.store.leases import Failure, Grant
+from service.store.models.trial import TrialRow
+from service.store.states import AttemptOutcome, TrialState
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Grant):
+    """An attempt whose lease ran out, and what became of the trial."""
+
+    state: TrialState
+    """queued, failed past the budget, or cancelled with its sweep."""
+
+
+def recover(session: Session, *, max_attempts: int) -> list[Recovered]:
+    """Take back every lease that ran out; sweep by sweep, so that two who do so never deadlock."""
+    rows = session.execute(
+        select(
+            TrialRow.id,
+            TrialRow.attempt,
+            TrialRow.sweep_id,
+            TrialRow.point_id,
+            TrialRow.replicate,
+            TrialRow.owner,
+        )
+        .where(is_held(TrialRow), TrialRow.lease_expires_at <= db_now(session))
+        .order_by(TrialRow.sweep_id, TrialRow.id)
+    ).all()
+    found = [
+        Grant(
+            trial_id=row.id,
+            attempt=row.attempt,
+            sweep_id=row.sweep_id,
+            point_id=row.point_id,
+            replicate=row.replicate,
+            owner=row.owner or "",
+        )
+        for row in rows
+    ]
+    taken = (_take_back(session, expired, max_attempts=max_attempts) for expired in found)
+    return [recovered for recovered in taken if recovered is not None]
+
+
+def _take_back(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:
+    """None where the holder renewed or another took it back in the meantime."""
+    failure = Failure(
+        code="lease_expired",
+        message=f"{expired.owner} stopped reporting; the dispatcher or its host is gone",
+    )
+    try:
+        state = ending.end_without_result(
+            session,
+            expired,
+            outcome=AttemptOutcome.EXPIRED,
+            failure=failure,
+            budget=max_attempts,
+            only_if=TrialRow.lease_expires_at <= db_now(session),
+        )
+    except LeaseLostError:
+        return None
+    return Recovered(
+        trial_id=expired.trial_id,
+        attempt=expired.attempt,
+        sweep_id=expired.sweep_id,
+        point_id=expired.point_id,
+        replicate=expired.replicate,
+        owner=expired.owner,
+        state=state,
+    )

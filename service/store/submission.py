@@ -1,0 +1,158 @@
+"""A sweep becomes rows: its points, and their trials in a random order for each replicate."""
+
+import random
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from service.store import events
+from service.store.clock import db_now
+from service.store.ids import new_ids
+from service.store.models.point import PointRow
+from service.store.models.sweep import ReplicateRow, SweepRow, SweepTagRow
+from service.store.models.trial import TrialRow
+from service.store.states import EventKind, TrialState
+from workers.contract.point import PointSpec
+from workers.contract.sharding import Rejection
+from workers.contract.sweep import Expansion, SweepSpec
+
+
+def insert_sweep(
+    session: Session,
+    sweep_id: str,
+    spec: SweepSpec,
+    *,
+    created_by: str,
+    seed: int,
+    expansion: Expansion,
+) -> None:
+    """Write all rows of a new sweep. `expansion` has at least one point."""
+    degrees = sorted({point.tp_degree for point in expansion.points})
+    session.execute(
+        insert(SweepRow).values(
+            id=sweep_id,
+            name=spec.name,
+            spec=spec,
+            created_at=db_now(session),
+            created_by=created_by,
+            priority=spec.priority,
+            seed=seed,
+            sampling=spec.sampling,
+            group_kind=spec.group_kind,
+            num_replicates=spec.replicates,
+            num_devices=degrees[-1],
+            degrees=tuple(degrees),
+            accelerator_pattern=_pattern(spec.where.accelerator),
+            num_points=len(expansion.points),
+            num_rejected=len(expansion.rejected),
+            last_event_seq=0,
+        )
+    )
+    if spec.tags:
+        tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
+        session.execute(insert(SweepTagRow), tags)
+    point_ids = _insert_points(session, sweep_id, expansion)
+    _insert_trials(session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion)
+    num_trials = len(point_ids) * spec.replicates
+    created: dict[str, JsonValue] = {"num_points": len(point_ids), "counts": {"queued": num_trials}}
+    events.append(session, sweep_id, EventKind.SWEEP_CREATED, created)
+
+
+def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
+    """Which position each point has in the replicate's pass; the same for ever for one seed."""
+    positions = list(range(count))
+    random.Random(f"{seed}:{replicate}").shuffle(positions)  # noqa: S311 - an order, not a secret
+    return positions
+
+
+def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[str]:
+    """Write the measured points, then the rejected; return the ids of the former."""
+    ids = new_ids(len(expansion.points) + len(expansion.rejected))
+    rows: list[dict[str, object]] = []
+    for spec in expansion.points:
+        rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=None))
+    for rejection in expansion.rejected:
+        spec = rejection.spec
+        rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
+    session.execute(insert(PointRow), rows)
+    return ids[: len(expansion.points)]
+
+
+def _point(
+    point_id: str, sweep_id: str, position: int, spec: PointSpec, *, rejection: Rejection | None
+) -> dict[str, object]:
+    return {
+        "id": point_id,
+        "sweep_id": sweep_id,
+        "position": position,
+        "spec": spec,
+        "spec_key": spec.spec_key,
+        "is_rejected": rejection is not None,
+        "rejection": rejection,
+        "kind": spec.kind.value,
+        "model": spec.model.name,
+        "block": spec.block.value,
+        "arrangement": spec.arrangement.value,
+        "phase": spec.phase.value,
+        "tp_degree": spec.tp_degree,
+        "batch": spec.batch,
+        "seq": spec.seq,
+        "dtype": spec.dtype.value,
+        "collective_impl": spec.collective_impl.value,
+        "overlap": spec.overlap.value,
+    }
+
+
+def _insert_trials(
+    session: Session,
+    sweep_id: str,
+    spec: SweepSpec,
+    *,
+    point_ids: list[str],
+    seed: int,
+    expansion: Expansion,
+) -> None:
+    numbers = range(spec.replicates)
+    session.execute(
+        insert(ReplicateRow), [{"sweep_id": sweep_id, "number": number} for number in numbers]
+    )
+    ready_at = session.scalar(select(db_now(session)))
+    ids = iter(new_ids(len(point_ids) * spec.replicates))
+    rows = [
+        {
+            "id": next(ids),
+            "sweep_id": sweep_id,
+            "point_id": point_id,
+            "pair_point_id": None,
+            "kind": point.kind,
+            "replicate": number,
+            "position": position,
+            "state": TrialState.QUEUED,
+            "attempt": 0,
+            "num_charged": 0,
+            "ready_at": ready_at,
+        }
+        for number, (point_id, point, position) in _passes(
+            point_ids, expansion, numbers=numbers, seed=seed
+        )
+    ]
+    session.execute(insert(TrialRow), rows)
+
+
+def _passes(
+    point_ids: list[str], expansion: Expansion, *, numbers: range, seed: int
+) -> Iterator[tuple[int, tuple[str, PointSpec, int]]]:
+    for number in numbers:
+        order = random_order(len(point_ids), seed=seed, replicate=number)
+        for row in zip(point_ids, expansion.points, order, strict=True):
+            yield number, row
+
+
+def _pattern(accelerator: str | None) -> str | None:
+    """Turn a part of a name into a LIKE pattern, escaped with a backslash."""
+    if accelerator is None:
+        return None
+    escaped = accelerator.lower().replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{escaped}%"

@@ -1,0 +1,96 @@
+"""What happens to a sweep as a whole.
+
+Locks are taken in one order everywhere: the sweep, then its trials.
+"""
+
+from pydantic import JsonValue
+from sqlalchemy import exists, select, update
+from sqlalchemy.orm import Session
+
+from service.errors import ConflictError, NotFoundError
+from service.store import derived, events
+from service.store.clock import db_now
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import TrialRow
+from service.store.states import ACTIVE, EventKind, TrialState
+
+
+def lock_sweep(session: Session, sweep_id: str) -> bool:
+    """Keep others from changing the sweep or its trials; return whether it is being cancelled."""
+    row = session.execute(
+        select(SweepRow.cancel_requested_at)
+        .where(SweepRow.id == sweep_id)
+        .with_for_update(key_share=True)
+    ).one_or_none()
+    if row is None:
+        raise NotFoundError(f"there is no sweep {sweep_id!r}")
+    return row.cancel_requested_at is not None
+
+
+def cancel_sweep(session: Session, sweep_id: str) -> None:
+    """Cancel what is queued, ask the holders of the rest to stop. A finished sweep stays."""
+    if lock_sweep(session, sweep_id) or not _has_active(session, sweep_id):
+        return
+    now = db_now(session)
+    session.execute(
+        update(SweepRow).where(SweepRow.id == sweep_id).values(cancel_requested_at=now),
+        execution_options={"synchronize_session": False},
+    )
+    session.execute(
+        update(TrialRow)
+        .where(TrialRow.sweep_id == sweep_id, derived.is_queued(TrialRow))
+        .values(state=TrialState.CANCELLED, finished_at=now),
+        execution_options={"synchronize_session": False},
+    )
+    note(session, sweep_id, EventKind.SWEEP_CANCELLED)
+    finish_if_over(session, sweep_id)
+
+
+def retry_sweep(session: Session, sweep_id: str) -> None:
+    """Put failed trials back with a new budget."""
+    if lock_sweep(session, sweep_id):
+        raise ConflictError(f"sweep {sweep_id} was cancelled; submit it again")
+    back = session.scalars(
+        update(TrialRow)
+        .where(TrialRow.sweep_id == sweep_id, TrialRow.state == TrialState.FAILED)
+        .values(
+            state=TrialState.QUEUED,
+            num_charged=0,
+            ready_at=db_now(session),
+            started_at=None,
+            finished_at=None,
+        )
+        .returning(TrialRow.id),
+        execution_options={"synchronize_session": False},
+    ).all()
+    if not back:
+        raise ConflictError(f"sweep {sweep_id} has no failed points to put back")
+    session.execute(
+        update(SweepRow).where(SweepRow.id == sweep_id).values(finished_at=None),
+        execution_options={"synchronize_session": False},
+    )
+    note(session, sweep_id, EventKind.SWEEP_RETRIED, num_trials=len(back))
+
+
+def finish_if_over(session: Session, sweep_id: str) -> None:
+    """Close a locked sweep whose last trial is over."""
+    if _has_active(session, sweep_id):
+        return
+    session.execute(
+        update(SweepRow).where(SweepRow.id == sweep_id).values(finished_at=db_now(session)),
+        execution_options={"synchronize_session": False},
+    )
+    state = session.scalar(select(derived.sweep_state()).where(SweepRow.id == sweep_id))
+    note(session, sweep_id, EventKind.SWEEP_FINISHED, state=state)
+
+
+def note(session: Session, sweep_id: str, kind: EventKind, **data: JsonValue) -> None:
+    """Append an event that says how far the sweep is."""
+    counts = derived.trial_counts(session, [sweep_id])[sweep_id]
+    reached: dict[str, JsonValue] = {state.value: number for state, number in counts.items()}
+    events.append(session, sweep_id, kind, {**data, "counts": reached})
+
+
+def _has_active(session: Session, sweep_id: str) -> bool:
+    active = exists(select(1).where(TrialRow.sweep_id == sweep_id, TrialRow.state.in_(ACTIVE)))
+    return bool(session.scalar(select(active)))

@@ -1,0 +1,134 @@
+"""Trials that no machine can ever run end as failed, and say what there is."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, insert, literal, or_, select, update
+from sqlalchemy.orm import Session
+
+from service.store import ending, sweep_changes
+from service.store.clock import db_now
+from service.store.derived import is_queued
+from service.store.leases import Failure, Grant
+from service.store.models.point import PointRow
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import AttemptRow, TrialRow
+from service.store.states import AttemptOutcome, EventKind, TrialState
+from workers.contract.hardware import NodeFacts
+
+OWNER = "no dispatcher"
+
+
+def fail_unplaceable(session: Session, fleet: Sequence[NodeFacts]) -> int:
+    """Fail what fits no node of the fleet, known now or before; return the number of trials.
+
+    Where only a sweep's larger degrees fit nowhere, the smaller ones go on in a smaller group.
+    """
+    rows = session.execute(
+        select(SweepRow.id, SweepRow.num_devices, SweepRow.degrees)
+        .where(SweepRow.finished_at.is_(None), SweepRow.cancel_requested_at.is_(None))
+        .order_by(SweepRow.id)
+    ).all()
+    num_failed = 0
+    for row in rows:
+        largest = _largest_fitting(session, row.id, fleet)
+        if row.num_devices > largest:
+            num_failed += _cut_down(session, row.id, largest, fleet)
+    return num_failed
+
+
+def _largest_fitting(session: Session, sweep_id: str, fleet: Sequence[NodeFacts]) -> int:
+    """Slots of the largest node that may measure the sweep."""
+    fitting = [0]
+    for facts in fleet:
+        accelerator = literal(facts.hardware.accelerator.lower())
+        fits = session.scalar(
+            select(SweepRow.id).where(
+                SweepRow.id == sweep_id,
+                or_(
+                    SweepRow.hardware_key.is_(None),
+                    SweepRow.hardware_key == facts.hardware.hardware_key,
+                ),
+                or_(
+                    SweepRow.accelerator_pattern.is_(None),
+                    accelerator.like(SweepRow.accelerator_pattern, escape="\\"),
+                ),
+            )
+        )
+        if fits is not None:
+            fitting.append(facts.num_slots)
+    return max(fitting)
+
+
+def _cut_down(
+    session: Session, sweep_id: str, largest: int, fleet: Sequence[NodeFacts]
+) -> int:
+    sweep_changes.lock_sweep(session, sweep_id)
+    degree = func.coalesce(PointRow.tp_degree, 0)
+    rows = session.execute(
+        select(TrialRow.id, TrialRow.attempt, TrialRow.point_id, TrialRow.replicate, degree)
+        .join(PointRow, PointRow.id == TrialRow.point_id)
+        .where(TrialRow.sweep_id == sweep_id, is_queued(TrialRow), degree > largest)
+        .order_by(TrialRow.id)
+    ).all()
+    for trial_id, attempt, point_id, replicate, tp_degree in rows:
+        grant = Grant(
+            trial_id=trial_id,
+            attempt=attempt + 1,
+            sweep_id=sweep_id,
+            point_id=point_id,
+            replicate=replicate,
+            owner=OWNER,
+        )
+        _fail(session, grant, _failure(tp_degree, largest, fleet))
+    _shrink(session, sweep_id, largest)
+    return len(rows)
+
+
+def _fail(session: Session, grant: Grant, failure: Failure) -> None:
+    """Record one attempt that never began, so that the cause stands where all causes stand."""
+    now = db_now(session)
+    session.execute(
+        update(TrialRow)
+        .where(TrialRow.id == grant.trial_id)
+        .values(state=TrialState.FAILED, attempt=grant.attempt, finished_at=now),
+        execution_options={"synchronize_session": False},
+    )
+    session.execute(
+        insert(AttemptRow).values(
+            trial_id=grant.trial_id,
+            attempt=grant.attempt,
+            owner=grant.owner,
+            granted_at=now,
+            ended_at=now,
+            outcome=AttemptOutcome.FAILED,
+            code=failure.code,
+            message=failure.message,
+            is_final=True,
+        )
+    )
+    ending.announce(session, grant, EventKind.TRIAL_FAILED, failure=failure)
+
+
+def _shrink(session: Session, sweep_id: str, largest: int) -> None:
+    degrees = session.scalar(select(SweepRow.degrees).where(SweepRow.id == sweep_id)) or ()
+    left = tuple(degree for degree in degrees if degree <= largest)
+    if left:
+        session.execute(
+            update(SweepRow)
+            .where(SweepRow.id == sweep_id)
+            .values(degrees=left, num_devices=max(left)),
+            execution_options={"synchronize_session": False},
+        )
+
+
+def _failure(tp_degree: int, largest: int, fleet: Sequence[NodeFacts]) -> Failure:
+    known = "; ".join(
+        f"{facts.name}: {facts.num_slots} x {facts.hardware.accelerator}" for facts in fleet
+    )
+    fits = f"the largest node that fits the sweep has {largest}" if largest else "no node fits it"
+    return Failure(
+        code="no_such_node",
+        message=f"tp_degree {tp_degree} needs {tp_degree} devices on one node; {fits}. "
+        f"Known: {known or 'nothing'}",
+        is_final=True,
+    )
