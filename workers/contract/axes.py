@@ -72,6 +72,7 @@ class Activation(StrEnum):
     GELU_TANH = "gelu_tanh"
     SILU = "silu"
     RELU = "relu"
+    RELU_SQUARED = "relu_squared"
 
 
 class GroupKind(StrEnum):

@@ -1,6 +1,9 @@
 """What an element of `models` may be: a preset's name, an explicit shape, or a config.json."""
 
 import difflib
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from workers.contract.hf_config import is_hf_config, shape_from_config
 from workers.contract.presets import OTHER_NAMES, PRESETS
@@ -41,3 +44,22 @@ def _preset(name: str) -> ModelShape:
         "model can be given as a shape or as its config.json"
     )
     raise ValueError(msg)
+
+
+PresetName = Annotated[
+    str, Field(title="Preset", description=f"Known are {', '.join(PRESETS)}.", max_length=100)
+]
+PublishedConfig = Annotated[
+    dict[str, object],
+    Field(
+        title="Hugging Face config.json",
+        description="As it is, known by model_type or architectures; other entries are ignored.",
+    ),
+]
+Model = Annotated[
+    ModelShape,
+    BeforeValidator(
+        shape_or_fields, json_schema_input_type=PresetName | ModelShape | PublishedConfig
+    ),
+]
+"""An element of `models`, turned into the shape it stands for."""

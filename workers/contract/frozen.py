@@ -4,7 +4,9 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 LARGEST_LABEL = 200
 
-Label = Annotated[str, StringConstraints(max_length=LARGEST_LABEL, pattern=r"^\P{Cc}*$")]
+Label = Annotated[
+    str, StringConstraints(max_length=LARGEST_LABEL, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
+]
 """A name people give: no control characters, which terminals obey and PostgreSQL refuses."""
 
 

@@ -26,6 +26,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
         "gelu_pytorch_tanh": Activation.GELU_TANH,
         "gelu_python_tanh": Activation.GELU_TANH,
         "relu": Activation.RELU,
+        "relu2": Activation.RELU_SQUARED,
         "silu": Activation.SILU,
         "swish": Activation.SILU,
         "swiglu": Activation.SILU,

@@ -107,7 +107,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "internlm3": _gated(),
         "minicpm": _gated(),
         "yi": _gated(),
-        # Gated by GELU
+        # Gated by another function
+        "bitnet": Family(gated=True, activation="relu2"),
         "gemma": _gemma(_sizes(3072, 24576, 16, 16)),
         "gemma2": _gemma(_sizes(2304, 9216, 8, 4)),
         "gemma3": _gemma(_sizes(2304, 9216, 8, 4)),
@@ -150,6 +151,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             gated=False, activation="gelu_pytorch_tanh", omitted=_sizes(3072, 12288, 24, 2)
         ),
         "persimmon": Family(gated=False, activation="relu2", omitted=_sizes(4096, 16384, 64)),
+        "arcee": Family(gated=False, activation="relu2", omitted=_sizes(2560, 18432, 32)),
+        "jais2": Family(gated=False, activation="relu2", omitted=_sizes(3328, 26624, 26)),
+        "nanochat": Family(gated=False, activation="relu2", omitted=_sizes(768, 8192, 6)),
         "nemotron": Family(gated=False, activation="relu2", omitted=_sizes(6144, 24576, 48)),
     }
 )

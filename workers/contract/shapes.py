@@ -1,6 +1,8 @@
 from typing import Annotated, Self, TypeGuard
 
-from pydantic import Field, StrictBool, StrictInt, model_validator
+from pydantic import Field, GetJsonSchemaHandler, StrictBool, StrictInt, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from workers.contract.axes import Activation
 from workers.contract.frozen import Frozen, Label
@@ -8,6 +10,9 @@ from workers.contract.frozen import Frozen, Label
 LARGEST_DIMENSION = 1 << 20
 
 Dimension = Annotated[StrictInt, Field(ge=1, le=LARGEST_DIMENSION)]
+
+
+DERIVED = ("num_key_value_heads", "head_dim", "activation")
 
 
 class ModelShape(Frozen):
@@ -28,6 +33,17 @@ class ModelShape(Frozen):
     activation: Activation
     parallel_block: StrictBool = False
     """Attention and MLP read the same input and add up before one all-reduce (Falcon, GPT-NeoX)."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Require from a caller only what does not follow from the rest."""
+        reference = handler(core_schema)
+        if handler.mode == "validation":
+            schema = handler.resolve_ref_schema(reference)
+            schema["required"] = [name for name in schema["required"] if name not in DERIVED]
+        return reference
 
     @model_validator(mode="before")
     @classmethod

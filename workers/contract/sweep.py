@@ -1,7 +1,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, Strict, StrictInt, model_validator
 
@@ -14,8 +14,9 @@ from workers.contract.axes import (
     Overlap,
     Phase,
 )
-from workers.contract.catalogue import shape_or_fields
+from workers.contract.catalogue import Model
 from workers.contract.frozen import Frozen, Label
+from workers.contract.one_or_many import Axis
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import Rejection, judge
@@ -36,17 +37,14 @@ AXES = (
 LARGEST_NUM_REPLICATES = 50
 
 
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _without_auto(value: object) -> object:
     return CollectiveImpl.BACKEND if value == "auto" else value
 
 
-ListOrScalar = BeforeValidator(_as_list)
-Model = Annotated[ModelShape, BeforeValidator(shape_or_fields)]
-Impl = Annotated[CollectiveImpl, BeforeValidator(_without_auto)]
+Impl = Annotated[
+    CollectiveImpl,
+    BeforeValidator(_without_auto, json_schema_input_type=CollectiveImpl | Literal["auto"]),
+]
 Degree = Annotated[StrictInt, Field(ge=1, le=LARGEST_TP_DEGREE)]
 Extent = Annotated[StrictInt, Field(ge=1, le=LARGEST_EXTENT)]
 
@@ -73,20 +71,16 @@ class SweepSpec(Frozen):
     """A grid of points; every axis may be one value or a list of them."""
 
     name: Label = ""
-    models: Annotated[tuple[Model, ...], ListOrScalar, Field(min_length=1)]
-    blocks: Annotated[tuple[Block, ...], ListOrScalar, Field(min_length=1)]
-    arrangement: Annotated[tuple[Arrangement, ...], ListOrScalar, Field(min_length=1)] = (
-        Arrangement.COLUMN_ROW,
-    )
-    phase: Annotated[tuple[Phase, ...], ListOrScalar, Field(min_length=1)] = (Phase.TRAIN,)
-    tp_degree: Annotated[tuple[Degree, ...], ListOrScalar, Field(min_length=1)]
-    batch: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)]
-    seq: Annotated[tuple[Extent, ...], ListOrScalar, Field(min_length=1)] = (1,)
-    dtype: Annotated[tuple[Dtype, ...], ListOrScalar, Field(min_length=1)] = (Dtype.FLOAT32,)
-    collective_impl: Annotated[tuple[Impl, ...], ListOrScalar, Field(min_length=1)] = (
-        CollectiveImpl.BACKEND,
-    )
-    overlap: Annotated[tuple[Overlap, ...], ListOrScalar, Field(min_length=1)] = (Overlap.NONE,)
+    models: Axis[Model]
+    blocks: Axis[Block]
+    arrangement: Axis[Arrangement] = (Arrangement.COLUMN_ROW,)
+    phase: Axis[Phase] = (Phase.TRAIN,)
+    tp_degree: Axis[Degree]
+    batch: Axis[Extent]
+    seq: Axis[Extent] = (1,)
+    dtype: Axis[Dtype] = (Dtype.FLOAT32,)
+    collective_impl: Axis[Impl] = (CollectiveImpl.BACKEND,)
+    overlap: Axis[Overlap] = (Overlap.NONE,)
     replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
     group_kind: GroupKind = GroupKind.FRESH
     sampling: Sampling = Sampling()

@@ -8,7 +8,7 @@ from workers.contract.axes import Activation
 
 
 def activate(x: Tensor, activation: Activation) -> Tensor:
-    """Apply the pointwise function; one fused kernel each, forward and backward."""
+    """Apply the pointwise function; one fused kernel each way, two for relu_squared."""
     match activation:
         case Activation.GELU:
             return F.gelu(x)
@@ -18,5 +18,7 @@ def activate(x: Tensor, activation: Activation) -> Tensor:
             return F.silu(x)
         case Activation.RELU:
             return torch.relu(x)
+        case Activation.RELU_SQUARED:
+            return torch.relu(x).square()
         case _:
             assert_never(activation)

@@ -145,3 +145,11 @@ XGLM = {
     "ffn_dim": 4096,
     "activation_function": "gelu",
 }
+NEMOTRON = {
+    "model_type": "nemotron",
+    "hidden_size": 18432,
+    "intermediate_size": 73728,
+    "num_attention_heads": 96,
+    "num_key_value_heads": 8,
+    "hidden_act": "relu2",
+}

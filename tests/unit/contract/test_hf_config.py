@@ -22,6 +22,7 @@ from tests.unit.contract.configs import (
     MPT,
     MPT_GROUPED,
     MPT_MULTI_QUERY,
+    NEMOTRON,
     PYTHIA,
     QWEN_1,
     STABLE_LM,
@@ -135,6 +136,7 @@ def test_derived_class_is_known_by_its_architecture() -> None:
             (4096, 13696, 32, 32, 128, True, "silu", False),
         ),
         (GPT_NEO, (2560, 10240, 20, 20, 128, False, "gelu_tanh", False)),
+        (NEMOTRON, (18432, 73728, 96, 8, 192, False, "relu_squared", False)),
         (XGLM, (1024, 4096, 16, 16, 64, False, "gelu", False)),
     ],
 )

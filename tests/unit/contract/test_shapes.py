@@ -71,3 +71,9 @@ def test_key_value_heads_divide_attention_heads() -> None:
 def test_shape_survives_json() -> None:
     shape = ModelShape.model_validate({**GIVEN, "name": "house", "gated": True})
     assert ModelShape.model_validate_json(shape.model_dump_json()) == shape
+
+
+def test_json_schema_requires_only_what_does_not_follow_from_the_rest() -> None:
+    assert ModelShape.model_json_schema()["required"] == list(GIVEN)
+    answered = ModelShape.model_json_schema(mode="serialization")["required"]
+    assert {"num_key_value_heads", "head_dim", "activation"} < set(answered)

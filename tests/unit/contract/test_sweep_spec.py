@@ -219,3 +219,19 @@ SHAPE_FIELDS = [
 @given(element=st.dictionaries(st.sampled_from(SHAPE_FIELDS), JSON))
 def test_no_model_does_worse_than_a_validation_error(element: dict[str, object]) -> None:
     assert is_refused_cleanly({**BODY, "models": [element]})
+
+
+def test_json_schema_says_that_one_value_need_not_be_in_a_list() -> None:
+    batch = SweepSpec.model_json_schema()["properties"]["batch"]
+    number = {"type": "integer", "minimum": 1, "maximum": 1 << 20}
+    assert batch["anyOf"] == [number, {"type": "array", "minItems": 1, "items": number}]
+    stored = SweepSpec.model_json_schema(mode="serialization")["properties"]["batch"]
+    assert stored["type"] == "array"
+
+
+def test_json_schema_offers_all_three_ways_to_name_a_model() -> None:
+    one, _ = SweepSpec.model_json_schema()["properties"]["models"]["anyOf"]
+    preset, shape, config = one["anyOf"]
+    assert "llama-2-70b" in preset["description"]
+    assert shape == {"$ref": "#/$defs/ModelShape"}
+    assert config["type"] == "object"
