@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from pydantic import JsonValue
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -30,7 +31,14 @@ def print_json(document: JsonValue) -> None:
 
 def new_table(title: str, columns: Sequence[str], *, right: Sequence[str] = ()) -> Table:
     """Make an empty table whose columns named in `right` hold numbers."""
-    table = Table(title=title or None, title_justify="left", header_style="bold", pad_edge=False)
+    table = Table(
+        title=printable(title) or None,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for column in columns:
         number = column in right
         table.add_column(column, justify="right" if number else "left", no_wrap=number)

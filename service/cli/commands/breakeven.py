@@ -12,7 +12,7 @@ app = typer.Typer()
 
 @app.command()
 def breakeven(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
-    """Show from which batch on compute is longer than communication.
+    """Show from which batch on compute is longer.
 
     One line for each series of batches: where compute overtakes exposed communication, and where
     the larger tp_degree starts to pay, each with its interval over replicates.
