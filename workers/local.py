@@ -43,12 +43,13 @@ class LocalGroup:
     ) -> None:
         self._id = secrets.token_hex(6)
         self._node = node
+        self._log_dir = log_dir / self._id
         context = multiprocessing.get_context("spawn")
-        self._connections: list[Connection[Any, Any]] = []
+        self._connections: list["Connection[Any, Any]"] = []
         self._processes: list[BaseProcess] = []
         for rank in range(size):
             ours, theirs = context.Pipe()
-            setup = _setup(rank, size=size, log_dir=log_dir / self._id)
+            setup = _setup(rank, size=size, log_dir=self._log_dir)
             process = context.Process(
                 target=_serve, args=(theirs, setup, rank_class), daemon=True, name=f"rank{rank}"
             )
@@ -122,15 +123,14 @@ class LocalGroup:
                 self._connections[rank].send((method, arguments))
         answers: dict[int, object] = {}
         while len(answers) < len(ranks):
-            waiting = {self._connections[r]: r for r in ranks if r not in answers}
-            ready = wait(list(waiting), timeout=limit_s)
+            missing = [rank for rank in ranks if rank not in answers]
+            ready = wait([self._connections[rank] for rank in missing], timeout=limit_s)
             if not ready:
-                missing = sorted(waiting.values())
                 msg = f"ranks {missing} did not answer {method} within {limit_s:.0f} s"
                 raise RankLostError(msg, rank=missing[0], cause="hung")
-            for connection in ready:
-                rank = waiting[connection]  # type: ignore[index] - only connections were waited for
-                answers[rank] = self._receive(rank)
+            for rank in missing:
+                if self._connections[rank] in ready:
+                    answers[rank] = self._receive(rank)
         return [answers[rank] for rank in ranks]
 
     def _receive(self, rank: int) -> object:
@@ -139,8 +139,11 @@ class LocalGroup:
         except (EOFError, ConnectionError):
             process = self._processes[rank]
             process.join(PATIENCE_S)
+            stacks = self._log_dir / f"rank{rank}.stacks"
+            hung = stacks.exists() and stacks.stat().st_size > 0
             msg = f"rank {rank} ended with exit code {process.exitcode}"
-            raise RankLostError(msg, rank=rank) from None
+            msg += f" at its deadline; where it stood: {stacks}" if hung else ""
+            raise RankLostError(msg, rank=rank, cause="hung" if hung else "died") from None
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -158,7 +161,7 @@ def _setup(rank: int, *, size: int, log_dir: Path) -> RankSetup:
     )
 
 
-def _serve(connection: Connection[Any, Any], setup: RankSetup, rank_class: type[Rank]) -> None:
+def _serve(connection: "Connection[Any, Any]", setup: RankSetup, rank_class: type[Rank]) -> None:
     """Answer calls until the other end closes: the parent is done, or gone."""
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     rank = rank_class(setup)

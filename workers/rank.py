@@ -1,3 +1,4 @@
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,7 @@ class Rank:
         self._seats: dict[int, Seat] = {}
         self._proofs: dict[PointSpec, Proof] = {}
         self._measuring: str | None = None
+        gc.freeze()  # what torch's import left would make every trial's collection take 0.1 s
 
     def describe(self) -> RankFacts:
         """What this rank found."""
@@ -120,7 +122,7 @@ class Rank:
             if degree > 1 and self._communicator is None:
                 msg = f"rank {self._setup.rank} was asked for tp_degree {degree} before it joined"
                 raise RendezvousError(msg)
-            process_group = self._communicator and self._communicator.group_of(degree)
+            process_group = self._communicator.group_of(degree) if self._communicator else None
             self._seats[degree] = Seat(
                 rank=self._setup.rank,
                 device=self._device,

@@ -3,6 +3,7 @@ import subprocess
 
 import torch
 
+from workers.contract.errors import TopologyError
 from workers.contract.hardware import Hardware, NodeFacts
 from workers.contract.topology import Topology, parse_topology
 from workers.runtime.host import cpu_model, environment, memory_bytes
@@ -35,7 +36,7 @@ def _gpu_node(name: str, address: str) -> NodeFacts:
     properties = torch.cuda.get_device_properties(0)
     count = torch.cuda.device_count()
     text = topology_text()
-    topology = parse_topology(text) if text else Topology.single()
+    topology = _read(text)
     return NodeFacts(
         name=name,
         address=address,
@@ -43,13 +44,20 @@ def _gpu_node(name: str, address: str) -> NodeFacts:
             accelerator=properties.name,
             memory_class_gib=round(properties.total_memory / GIB),
             num_devices=count,
-            fabric=topology.fabric,
+            fabric=topology.fabric if topology else "unknown",
         ),
         num_slots=count,
         slot_memory_bytes=properties.total_memory,
         environment=environment(backend="nccl", realtime_io=False),
         topology=text,
     )
+
+
+def _read(text: str) -> Topology | None:
+    try:
+        return parse_topology(text)
+    except TopologyError:
+        return None
 
 
 def topology_text() -> str:

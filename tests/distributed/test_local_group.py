@@ -1,0 +1,190 @@
+"""The real thing on one host: spawned ranks, gloo, proof, three passes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.unit.workers.builders import order
+from workers.contract.axes import Pass
+from workers.contract.errors import (
+    DeviceMemoryError,
+    OrderMismatchError,
+    RankLostError,
+)
+from workers.contract.hardware import NodeFacts
+from workers.contract.trial import RankResult, TrialOrder
+from workers.local import LocalGroup
+from workers.rank import Rank
+from workers.runtime.probe import probe_node
+
+
+@pytest.fixture(scope="module")
+def node() -> NodeFacts:
+    return probe_node("here", address="127.0.0.1", num_cpu_slots=4)
+
+
+@pytest.fixture(scope="module")
+def group(node: NodeFacts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGroup]:
+    logs = tmp_path_factory.mktemp("logs")
+    with LocalGroup(size=2, degrees=(1, 2), node=node, log_dir=logs) as group:
+        yield group
+
+
+@pytest.mark.parametrize(
+    ("block", "phase", "places"),
+    [
+        ("mlp", "train", ["mlp.forward", "mlp.backward"]),
+        ("attention", "train", ["attention.forward", "attention.backward"]),
+        ("mlp", "prefill", ["mlp.forward"]),
+        (
+            "layer",
+            "train",
+            ["attention.forward", "mlp.forward", "mlp.backward", "attention.backward"],
+        ),
+        ("layer", "prefill", ["attention.forward", "mlp.forward"]),
+    ],
+)
+def test_every_collective_of_a_step_is_counted_and_timed(
+    group: LocalGroup, block: str, phase: str, places: list[str]
+) -> None:
+    result = group.measure(order(block=block, phase=phase))
+    assert [timing.where for timing in result.collectives] == places
+    assert result.proof.num_collectives == len(places)
+    num_steps = len(result.samples[Pass.SPLIT][0].step_ns)
+    for timing in result.collectives:
+        assert timing.message_bytes == 2 * 4 * 32 * 4, "batch, seq, hidden, float32"
+        assert len(timing.wire_ns) == len(timing.wait_ns) == num_steps
+        assert min(timing.wire_ns) > 0
+        assert min(timing.wait_ns) >= 0
+
+
+def test_samples_of_all_passes_and_ranks_are_kept(group: LocalGroup) -> None:
+    result = group.measure(order())
+    assert set(result.samples) == set(Pass)
+    for ranks in result.samples.values():
+        assert len(ranks) == 2
+        for samples in ranks:
+            assert len(samples.step_ns) == len(samples.forward_ns) >= 10
+            pairs = zip(samples.forward_ns, samples.step_ns, strict=True)
+            assert all(0 < forward < step for forward, step in pairs)
+    assert result.proof.max_rel_error <= result.proof.tolerance
+    assert result.timed_ns < result.wall_ns
+
+
+def test_a_rank_alone_sends_nothing_and_needs_one_pass(group: LocalGroup) -> None:
+    result = group.measure(order(tp_degree=1))
+    assert result.collectives == ()
+    assert result.proof.num_collectives == 0
+    assert set(result.samples) == {Pass.CLEAN}
+
+
+def test_a_forward_without_backward_is_all_of_the_step(group: LocalGroup) -> None:
+    for samples in group.measure(order(phase="prefill")).samples[Pass.CLEAN]:
+        pairs = zip(samples.forward_ns, samples.step_ns, strict=True)
+        assert all(step - forward < 1_000_000 for forward, step in pairs)
+
+
+def test_replicated_key_value_heads_are_flagged(group: LocalGroup) -> None:
+    shape = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 1,
+    }
+    assert "kv_heads_replicated" in group.measure(order(block="attention", model=shape)).quality
+
+
+class FaultyRank(Rank):
+    """A rank whose batch size says what goes wrong."""
+
+    def measure(self, order: TrialOrder) -> RankResult:
+        if self._setup.rank == 1:
+            if order.point.batch == 13:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if order.point.batch == 14:
+                order = order.model_copy(update={"seed": order.seed + 1})
+            if order.point.batch == 15:
+                time.sleep(60)
+        if order.point.batch == 16:
+            with self._occupied(order):
+                raise MemoryError("planted")
+        return super().measure(order)
+
+
+@pytest.mark.parametrize(
+    ("batch", "error", "says"),
+    [
+        (13, RankLostError, "exit code -9"),
+        (14, OrderMismatchError, "different"),
+        (15, RankLostError, "at its deadline"),
+        (16, DeviceMemoryError, "planted"),
+    ],
+    ids=["killed", "told otherwise", "hung past its deadline", "out of memory"],
+)
+def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
+    node: NodeFacts, tmp_path: Path, batch: int, error: type[Exception], says: str
+) -> None:
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    faulty = order(batch=batch).model_copy(update={"deadline_s": 3})
+    with LocalGroup(
+        size=2, degrees=(2,), node=node, log_dir=tmp_path, rank_class=FaultyRank
+    ) as group:
+        group.measure(order())
+        with pytest.raises(error, match=says):
+            group.measure(faulty)
+    names = {child.pid: child.cmdline() for child in psutil.Process().children(recursive=True)}
+    left = [
+        command
+        for pid, command in names.items()
+        if pid not in before and "resource_tracker" not in str(command)
+    ]
+    assert left == []
+
+
+def test_the_command_measures_a_sweep_without_service_or_ray(tmp_path: Path) -> None:
+    sweep = {
+        "models": [
+            {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 6, "head_dim": 8}
+        ],
+        "blocks": ["mlp", "attention"],
+        "tp_degree": [1, 2, 4],
+        "batch": 2,
+        "replicates": 2,
+        "sampling": {"max_time_s": 0.05},
+    }
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps(sweep))
+    done = subprocess.run(
+        [sys.executable, "-m", "workers", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == 2 * 5, "two replicates of all but attention at degree 4"
+    assert len({line["group_id"] for line in lines}) == 2, "fresh processes for each replicate"
+    assert "num_attention_heads=6 is not divisible by tp_degree=4" in done.stderr
+
+
+def test_the_command_refuses_a_bad_sweep_naming_the_field(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps({"models": ["gpt2"], "blocks": [], "tp_degree": 1, "batch": 1}))
+    done = subprocess.run(
+        [sys.executable, "-m", "workers", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "blocks" in done.stderr
