@@ -13,6 +13,8 @@ from service.errors import ServiceError
 
 EPILOG = "\n\n".join(["Exit codes:", *(f"{code.value:>3}  {code.meaning}" for code in ExitCode)])
 
+FIRST_SERVER_ERROR = 500
+
 app = typer.Typer(
     name="tpsweep",
     cls=LazyGroup,
@@ -54,7 +56,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except ServiceError as error:
         _report((error.title, error.detail, *(f"{e.pointer}: {e.detail}" for e in error.errors)))
-        sys.exit(ExitCode.CANNOT_START)
+        is_refusal = error.status < FIRST_SERVER_ERROR
+        sys.exit(ExitCode.REFUSED if is_refusal else ExitCode.CANNOT_START)
 
 
 def _report(lines: tuple[str, ...]) -> None:

@@ -22,9 +22,12 @@ def result_table(results: Sequence[Result], *, title: str = "") -> Table:
     rows = [_row(result, single) for result in ordered]
     shown = [index for index in range(len(COLUMNS)) if _is_worth_showing(index, rows)]
     table = new_table(title, [COLUMNS[index] for index in shown], right=NUMBERS)
-    for result, following, row in zip(ordered, [*ordered[1:], None], rows, strict=True):
-        ends = following is not None and _series(following.spec) != _series(result.spec)
-        table.add_row(*(cell(row[index]) for index in shown), end_section=ends)
+    previous: Result | None = None
+    for result, row in zip(ordered, rows, strict=True):
+        if previous is not None and _series(previous.spec) != _series(result.spec):
+            table.add_section()
+        table.add_row(*(cell(row[index]) for index in shown))
+        previous = result
     return table
 
 

@@ -23,6 +23,14 @@ def say(console: Console, text: str, style: str = "") -> None:
     console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
+def show_table(console: Console, table: Table, *, empty: str) -> None:
+    """Print a table, or say that there is nothing to show."""
+    if table.row_count:
+        console.print(table)
+    else:
+        say(console, empty)
+
+
 def print_json(document: JsonValue) -> None:
     """Write one JSON document on one line; escapes all that is not ASCII."""
     sys.stdout.write(json.dumps(document) + "\n")

@@ -4,7 +4,7 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson
-from service.cli.terminal import cell, new_table, print_json
+from service.cli.terminal import cell, new_table, print_json, show_table
 from service.cli.wire import Node
 
 app = typer.Typer()
@@ -26,4 +26,4 @@ def nodes(*, as_json: AsJson = False) -> None:
         kind = node.hardware
         row = (node.name, kind.accelerator, kind.num_devices, node.num_slots, node.pool, seen)
         table.add_row(*map(cell, row))
-    Console().print(table)
+    show_table(Console(), table, empty="no dispatcher has seen a machine yet")

@@ -7,7 +7,7 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
-from service.cli.terminal import cell, new_table, print_json, say
+from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.cli.watching import describe
 from service.cli.wire import Point, Sweep
 
@@ -45,7 +45,7 @@ def sweeps(
         created = f"{sweep.created_at:%Y-%m-%d %H:%M}"
         row = (sweep.id, sweep.name, sweep.state, sweep.num_points, trials, created)
         table.add_row(*map(cell, (*row, sweep.created_by)))
-    Console().print(table)
+    show_table(Console(), table, empty="no sweeps")
 
 
 def _show_one(client: Client, sweep_id: str, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from service.cli.administration import open_database
 from service.cli.options import AsJson
-from service.cli.terminal import cell, new_table, print_json, say
+from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.store import tokens
 from service.store.states import Scope
 from service.store.tokens import Token
@@ -59,7 +59,7 @@ def show(*, as_json: AsJson = False) -> None:
         scopes = ", ".join(sorted(token.scopes))
         row = (token.id, token.name, scopes, f"{token.created_at:%Y-%m-%d}", expires)
         table.add_row(*map(cell, (*row, _state(token))))
-    Console().print(table)
+    show_table(Console(), table, empty="no tokens")
 
 
 @app.command()

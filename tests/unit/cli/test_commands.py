@@ -175,6 +175,14 @@ def test_results_show_speed_up_against_one_device(fake: FakeServer, run: Run) ->
     assert "pythia-31m" not in outcome.out, "what all points share has no column"
 
 
+@pytest.mark.parametrize("command", ["sweeps", "results", "nodes"])
+def test_an_empty_list_says_so(fake: FakeServer, run: Run, command: str) -> None:
+    fake.on(f"GET /v1/{command}", Reply(page()))
+    outcome = run(command)
+    assert outcome.code == ExitCode.OK
+    assert outcome.out.startswith("no ")
+
+
 def test_results_of_different_sweeps_are_not_each_others_baseline(
     fake: FakeServer, run: Run
 ) -> None:
@@ -195,10 +203,11 @@ def compared(verdict: str) -> Reply:
         "baseline": {"step_time_us": 100},
         "candidate": {"step_time_us": 120},
     }
+    point: dict[str, object] = {**ratio, **sides, "spec": spec(), "quality": ["unstable"]}
     return Reply(
         {
-            "overall": {**ratio},
-            "points": [{**ratio, **sides, "spec": spec(), "quality": ["unstable"]}],
+            "overall": ratio,
+            "points": [point],
             "unmatched_baseline": [{"spec": spec(batch=8)}],
             "unmatched_candidate": [],
             "differences": [{"field": "torch", "baseline": ["2.12"], "candidate": ["2.13"]}],
