@@ -45,7 +45,7 @@ class LocalGroup:
         self._node = node
         self._log_dir = log_dir / self._id
         context = multiprocessing.get_context("spawn")
-        self._connections: list["Connection[Any, Any]"] = []
+        self._connections: list[Connection[Any, Any]] = []
         self._processes: list[BaseProcess] = []
         for rank in range(size):
             ours, theirs = context.Pipe()

@@ -16,7 +16,7 @@ class Communicator:
     a GPU group travel beside, not through, what is measured.
     """
 
-    def __init__(self, groups: dict[int, dist.ProcessGroup], *, io_threads: IoThreads) -> None:
+    def __init__(self, groups: dict[int, dist.ProcessGroup | None], *, io_threads: IoThreads) -> None:
         self._groups = groups
         self.io_threads = io_threads
 
@@ -55,7 +55,7 @@ class Communicator:
         return cls(groups, io_threads=io_threads)
 
     def group_of(self, degree: int) -> dist.ProcessGroup | None:
-        """Group of ranks 0..degree-1; None where a rank is alone and nothing is to be sent."""
+        """Group of ranks 0..degree-1; None for a rank that is alone or not a member."""
         return None if degree == 1 else self._groups[degree]
 
     def close(self) -> None:
@@ -64,12 +64,9 @@ class Communicator:
         dist.destroy_process_group()
 
 
-def _sub_group(degree: int, *, size: int, timeout: dt.timedelta) -> dist.ProcessGroup:
-    world = dist.group.WORLD
-    if degree == size and world is not None:
-        return world
+def _sub_group(degree: int, *, size: int, timeout: dt.timedelta) -> dist.ProcessGroup | None:
+    """Form the group of ranks 0..degree-1. Every rank must call it, in the same order."""
+    if degree == size:
+        return dist.group.WORLD
     group = dist.new_group(list(range(degree)), timeout=timeout)
-    if not isinstance(group, dist.ProcessGroup):
-        msg = f"torch made no group of ranks 0..{degree - 1}"
-        raise RendezvousError(msg)
-    return group
+    return group if isinstance(group, dist.ProcessGroup) else None
