@@ -11,6 +11,9 @@ clears the tolerance *and* it stays among the findings when at most FALSE_CLAIMS
 false (Benjamini and Hochberg 1995), counted over the points of one comparison. Where nothing has
 changed, that is also the chance of a single false call in the whole comparison.
 
+Spreads are not pooled over points, though that would find more: points of a replicate share its
+luck, so their spreads agree by chance and a pooled one would look better known than it is.
+
 "Same" needs the whole interval within the tolerance (two one-sided tests), so too little data gives
 "inconclusive", never "same".
 """
