@@ -21,6 +21,8 @@ _SECRET_TEXTS = (
     (re.compile(r"(\w://[^\s:/@]*:)\S+@"), rf"\g<1>{STRUCK_OUT}@"),
     (re.compile(r"(?i)\b(password=)[^\s&\"']+"), rf"\g<1>{STRUCK_OUT}"),
 )
+_TALKATIVE = ("alembic", "httpx2", "httpcore2")
+"""Libraries whose information is about their own steps."""
 _SEVERAL_LINES = frozenset({"exception", "stack"})
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160))}
 _CONTROLS_IN_LINES = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\n\t"}
@@ -54,6 +56,8 @@ def configure_logging(settings: Settings, *, stream: TextIO | None = None) -> No
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level.upper())
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -73,7 +73,11 @@ def reason_not_to_start(settings: Settings, engine: Engine) -> str | None:
                 "run: tpsweep token create (or listen on 127.0.0.1)"
             )
     except SQLAlchemyError as error:
-        return f"{settings.database_shown} does not answer: {getattr(error, 'orig', error)}"
+        reason = getattr(error, "orig", error)
+        return (
+            f"{settings.database_shown} does not answer: {reason} "
+            "(a new database is made by: tpsweep db upgrade)"
+        )
     return None
 
 
