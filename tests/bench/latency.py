@@ -1,0 +1,66 @@
+"""From POST to a visible result, with a warm worker group: the service's own time.
+
+    python -m tests.bench.latency
+
+The point is one tiny step, so that what is left is HTTP, database, dispatcher and Ray. Goals: 50 ms
+in the median, 100 ms at the 95th of 100.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import quantiles
+
+from tests.bench.service import Client, running_service
+
+REPEATS = 200
+SWEEP = {
+    "models": [{"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}],
+    "blocks": ["mlp"],
+    "phase": "prefill",
+    "tp_degree": 2,
+    "batch": 1,
+    "replicates": 1,
+    "group_kind": "regrouped",
+    "sampling": {"max_time_s": 0.001, "min_steps": 1},
+}
+
+
+def one(client: Client) -> float:
+    """Milliseconds from sending the sweep to reading its result."""
+    began = time.perf_counter()
+    sweep = client.post("/sweeps", SWEEP)
+    while not client.get("/results", sweep=sweep["id"], limit=1)["items"]:
+        time.sleep(0.002)
+    return (time.perf_counter() - began) * 1e3
+
+
+def main() -> int:
+    """Return 0 where both goals are met."""
+    with (
+        tempfile.TemporaryDirectory(prefix="tpsweep-") as home,
+        running_service(Path(home)) as client,
+    ):
+        client.finished(client.post("/sweeps", SWEEP)["id"])
+        times = []
+        for _ in range(REPEATS):
+            times.append(one(client))
+            time.sleep(0.05)  # the group re-forms meanwhile, as it would between two people
+    cuts = quantiles(times, n=20)
+    line = {
+        "benchmark": "latency",
+        "p50_ms": round(cuts[9], 1),
+        "p95_ms": round(cuts[18], 1),
+        "lowest_ms": round(min(times), 1),
+        "highest_ms": round(max(times), 1),
+        "repeats": REPEATS,
+        "goal": {"p50_ms": 50, "p95_ms": 100},
+    }
+    sys.stdout.write(json.dumps(line) + "\n")
+    return 0 if cuts[9] <= 50 and cuts[18] <= 100 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""A whole service for a benchmark: API and dispatcher as processes, database in a folder."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+PATIENCE_S = 120
+
+
+class Client:
+    """Speaks to one service; every answer that is not a success is an error."""
+
+    def __init__(self, port: int) -> None:
+        self._http = httpx2.Client(base_url=f"http://127.0.0.1:{port}/v1", timeout=30)
+
+    def get(self, path: str, **params: str | int) -> Any:  # noqa: ANN401 - JSON
+        """JSON of a GET."""
+        answer = self._http.get(path, params=params)
+        answer.raise_for_status()
+        return answer.json()
+
+    def post(self, path: str, body: object) -> Any:  # noqa: ANN401 - JSON
+        """JSON of a POST."""
+        answer = self._http.post(path, content=json.dumps(body), headers={"content-type": JSON})
+        answer.raise_for_status()
+        return answer.json()
+
+    def finished(self, sweep_id: str, *, poll_s: float = 0.2) -> Any:  # noqa: ANN401 - JSON
+        """Wait until no trial of the sweep is left to run."""
+        while True:
+            sweep = self.get(f"/sweeps/{sweep_id}")
+            if sweep["state"] not in ("queued", "running"):
+                return sweep
+            time.sleep(poll_s)
+
+
+JSON = "application/json"
+
+
+@contextmanager
+def running_service(home: Path, **settings: str) -> Iterator[Client]:
+    """Migrate, start both processes, wait until a node is there; stop them at the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    environment = os.environ | {"TPSWEEP_HOME": str(home), "TPSWEEP_PORT": str(port)} | settings
+    tpsweep = Path(sys.executable).with_name("tpsweep")
+    subprocess.run([tpsweep, "db", "upgrade"], env=environment, check=True, capture_output=True)
+    with (home / "service.log").open("w") as log:
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-m", module], env=environment, stdout=log, stderr=log
+            )
+            for module in ("service.api", "service.dispatch")
+        ]
+    try:
+        client = Client(port)
+        _wait_for_a_node(client, processes)
+        yield client
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+        for process in processes:
+            process.wait(PATIENCE_S)
+
+
+def _wait_for_a_node(client: Client, processes: list[subprocess.Popen[bytes]]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if any(process.poll() is not None for process in processes):
+            break
+        try:
+            if client.get("/nodes")["items"]:
+                return
+        except httpx2.HTTPError:
+            pass
+        time.sleep(0.1)
+    raise RuntimeError("the service did not come up; see service.log in its home")
