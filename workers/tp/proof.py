@@ -98,8 +98,9 @@ def _examine(
     own_block, own_inputs = _assemble_copy(spec, parts, own_dtype), inputs.copy(own_dtype, phase)
     counted = count_step(own_block, own_inputs, group, phase)
     copied = inputs.copy(dtype, phase)
+    before = [tensor.detach().clone() for tensor in (*copied, *block.weights)]
     actual = run_step(lambda x: block.forward(x, group), block.weights, copied, phase)
-    before, after = (*inputs, *parts), (*copied, *block.weights)
+    after = (*copied, *block.weights)
     num_changed = sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
     theirs, ours = list(whole[:2]), list(actual[:2])
     if phase is Phase.TRAIN:

@@ -42,12 +42,15 @@ def halvings_needed(spec: PointSpec, *, memory_bytes: int, reference_bytes: int)
 
 
 def proof_bytes(spec: PointSpec, *, reference_bytes: int) -> int:
-    """Memory of one rank's proof: the twin, this rank's part twice (also in the point's dtype)."""
+    """Memory of one rank's proof: the twin, this rank's part, in training the gradient of each.
+
+    The part is there three times: as it was before the step, and once more in the point's dtype.
+    """
     whole = weights_per_rank(spec.model_copy(update={"tp_degree": 1}))
     part = weights_per_rank(spec)
     copies = 2 if spec.phase is Phase.TRAIN else 1
-    elements = (whole + part) * reference_bytes + part * spec.dtype.num_bytes
-    return int(copies * elements * SLACK)
+    per_copy = (whole + part) * reference_bytes + part * spec.dtype.num_bytes
+    return int((copies * per_copy + part * reference_bytes) * SLACK)
 
 
 def halve(spec: PointSpec, num_halvings: int) -> PointSpec:

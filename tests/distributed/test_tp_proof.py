@@ -1,0 +1,173 @@
+"""The proof over real processes and gloo: what it shows, and what its counter sees."""
+
+import random
+from typing import cast
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.tensor.debug import CommDebugMode
+
+from tests.distributed.conftest import SpawnRanks
+from workers.contract.axes import Activation, Block, Dtype, Phase
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+from workers.contract.sharding import judge
+from workers.contract.trial import Proof
+from workers.contract.workload import expected_messages
+from workers.tp.blocks import draw_shard
+from workers.tp.counter import CollectiveCounter
+from workers.tp.group import TensorParallelGroup
+from workers.tp.proof import prove
+from workers.tp.step import StepInputs, count_step
+
+CPU = torch.device("cpu")
+
+NUM_PROOF_TOKENS = 8
+
+
+def spec_of(
+    block: Block, phase: Phase, *, tp_degree: int, dtype: Dtype, **shape: object
+) -> PointSpec:
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 4} | shape
+    return PointSpec(
+        model=ModelShape.model_validate(sizes),
+        block=block,
+        phase=phase,
+        tp_degree=tp_degree,
+        batch=3,
+        seq=5,
+        dtype=dtype,
+    )
+
+
+def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
+    """Every block and phase in turn over random shapes that can be sharded."""
+    rng = random.Random(tp_degree)
+    specs: list[PointSpec] = []
+    while len(specs) < num_specs:
+        kv_heads = rng.choice([1, 2, 4, 8])
+        spec = spec_of(
+            list(Block)[len(specs) % 3],
+            list(Phase)[len(specs) // 3 % 2],
+            tp_degree=tp_degree,
+            dtype=rng.choice(list(Dtype)),
+            hidden_size=rng.randint(2, 40),
+            intermediate_size=tp_degree * rng.randint(1, 12),
+            num_attention_heads=kv_heads * rng.choice([1, 2, 3, 4]),
+            num_key_value_heads=kv_heads,
+            head_dim=rng.randint(1, 9),
+            gated=rng.random() < 0.5,
+            activation=rng.choice(list(Activation)),
+        )
+        if judge(spec) is None:
+            specs.append(spec)
+    return specs
+
+
+def prove_all(group: TensorParallelGroup, specs: list[PointSpec]) -> list[Proof]:
+    return [
+        prove(spec, group=group, device=CPU, seed=seed, reference_dtype=torch.float64)
+        for seed, spec in enumerate(specs)
+    ]
+
+
+@pytest.mark.parametrize("tp_degree", [2, 4])
+def test_random_blocks_are_proved_with_their_collectives(
+    tp_degree: int, spawn_ranks: SpawnRanks
+) -> None:
+    specs = random_specs(tp_degree, num_specs=36)
+    assert {spec.kv_copies for spec in specs} >= {1, 2}
+    results = spawn_ranks(tp_degree, prove_all, specs)
+    assert all(proofs == results[0] for proofs in results), "the ranks came to different proofs"
+    for spec, proof in zip(specs, cast("list[Proof]", results[0]), strict=True):
+        assert proof.max_rel_error <= proof.tolerance == 1e-12
+        messages = expected_messages(spec.model_copy(update={"batch": 2, "seq": 4}))
+        assert proof.num_collectives == len(messages) > 0
+        assert proof.collective_bytes == sum(message.message_bytes for message in messages)
+        assert (proof.num_tokens, proof.is_reduced) == (NUM_PROOF_TOKENS, False)
+
+
+def prove_reduced(group: TensorParallelGroup, spec: PointSpec, room_of_last: int) -> Proof:
+    """Only the last rank is short of memory."""
+    room = room_of_last if group.rank == group.size - 1 else 1 << 40
+    return prove(
+        spec,
+        group=group,
+        device=CPU,
+        seed=1,
+        reference_dtype=torch.float32,
+        memory_bytes=room,
+    )
+
+
+def test_all_ranks_reduce_the_shape_when_one_lacks_memory(spawn_ranks: SpawnRanks) -> None:
+    spec = spec_of(
+        Block.LAYER,
+        Phase.TRAIN,
+        tp_degree=2,
+        dtype=Dtype.BFLOAT16,
+        hidden_size=512,
+        intermediate_size=1408,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        gated=True,
+    )
+    first, second = cast("list[Proof]", spawn_ranks(2, prove_reduced, spec, 4_000_000))
+    assert first == second
+    assert first.is_reduced
+    assert first.num_collectives == 4
+    assert first.dtype == "float32"
+    assert first.collective_bytes == 4 * NUM_PROOF_TOKENS * 128 * Dtype.BFLOAT16.num_bytes
+
+
+Counts = tuple[dict[str, int], int]
+
+
+def count_both_ways(group: TensorParallelGroup, specs: list[PointSpec]) -> list[Counts]:
+    """Return what CommDebugMode and what our counter saw of one step of each."""
+    seen = []
+    for spec in specs:
+        block = draw_shard(spec, rank=group.rank, seed=0, device=CPU, dtype=torch.float32)
+        inputs = StepInputs.draw(spec, seed=0, device=CPU, dtype=torch.float32)
+        with CommDebugMode() as oracle:
+            copied = inputs.copy(torch.float32, spec.phase)
+            forward, backward = count_step(block, copied, group, spec.phase)
+        counts = {str(op): num for op, num in oracle.get_comm_counts().items()}
+        seen.append((counts, len(forward) + len(backward)))
+    return seen
+
+
+def test_the_counter_agrees_with_torchs_own_debug_mode(spawn_ranks: SpawnRanks) -> None:
+    """2 for a block and 4 for a layer in training, 1 and 2 forward only, input requiring grad."""
+    specs = [
+        spec_of(block, phase, tp_degree=2, dtype=Dtype.FLOAT32)
+        for phase in (Phase.TRAIN, Phase.PREFILL)
+        for block in Block
+    ]
+    for rank in cast("list[list[Counts]]", spawn_ranks(2, count_both_ways, specs)):
+        assert [ours for _, ours in rank] == [2, 2, 4, 1, 1, 2]
+        assert [sum(counts.values()) for counts, _ in rank] == [2, 2, 4, 1, 1, 2]
+
+
+def count_other_collectives(group: TensorParallelGroup) -> list[tuple[str, int]]:
+    """Send 10 float32 elements of each rank in every way that torch.distributed has."""
+    part, whole = torch.ones(10), torch.ones(10 * group.size)
+    with CollectiveCounter() as counter:
+        dist.all_reduce(part)
+        dist.all_gather([torch.empty(10) for _ in range(group.size)], part)
+        dist.all_gather_single(whole, part)
+        dist.reduce_scatter_single(part, whole)
+        dist.broadcast(part, src=0)
+    return [(message.op, message.message_bytes) for message in counter.messages]
+
+
+def test_the_counter_knows_every_collective_and_its_total_bytes(spawn_ranks: SpawnRanks) -> None:
+    expected = [
+        ("all_reduce", 40),
+        ("all_gather", 80),
+        ("all_gather", 80),
+        ("reduce_scatter", 80),
+        ("broadcast_", 40),
+    ]
+    assert spawn_ranks(2, count_other_collectives) == [expected, expected]

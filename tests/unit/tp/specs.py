@@ -1,0 +1,41 @@
+"""Random small points that can be sharded, every kind of them."""
+
+from hypothesis import strategies as st
+
+from workers.contract.axes import Activation, Block, Dtype, Phase
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+from workers.contract.sharding import judge
+
+
+@st.composite
+def point_specs(draw: st.DrawFn, *, largest_tp_degree: int = 4) -> PointSpec:
+    """Heads grouped or not, key-value heads divided or copied, heads*head_dim not hidden."""
+    tp_degree = draw(st.integers(1, largest_tp_degree))
+    kv_heads, copies = draw(st.sampled_from(_splits(tp_degree)))
+    heads_per_group = copies * draw(st.integers(1, 3))
+    spec = PointSpec(
+        model=ModelShape(
+            hidden_size=draw(st.integers(2, 9)),
+            intermediate_size=tp_degree * draw(st.integers(1, 5)),
+            num_attention_heads=kv_heads * heads_per_group,
+            num_key_value_heads=kv_heads,
+            head_dim=draw(st.integers(1, 5)),
+            gated=draw(st.booleans()),
+            activation=draw(st.sampled_from(Activation)),
+        ),
+        block=draw(st.sampled_from(Block)),
+        phase=draw(st.sampled_from(Phase)),
+        tp_degree=tp_degree,
+        batch=draw(st.integers(1, 3)),
+        seq=draw(st.integers(1, 5)),
+        dtype=Dtype.FLOAT32,
+    )
+    assert judge(spec) is None
+    return spec
+
+
+def _splits(tp_degree: int) -> list[tuple[int, int]]:
+    """Key-value heads of the model and copies of each: divided, and every even replication."""
+    divided = [(tp_degree * factor, 1) for factor in (1, 2)]
+    return divided + [(n, tp_degree // n) for n in range(1, tp_degree) if tp_degree % n == 0]

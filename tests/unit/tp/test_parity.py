@@ -1,0 +1,90 @@
+"""Sharded blocks against the unsharded twin, for random shapes, ranks as threads."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.unit.tp.specs import point_specs
+from tests.unit.tp.thread_ranks import ThreadCollectives, run_ranks
+from workers.contract.axes import Phase
+from workers.contract.point import PointSpec
+from workers.contract.workload import expected_messages
+from workers.tp.blocks import assemble, draw_shard, plan_weights
+from workers.tp.exchange import sum_kv_copies
+from workers.tp.group import TensorParallelGroup
+from workers.tp.reference import Twin, cut, draw_twin
+from workers.tp.step import StepInputs, run_step
+
+CPU = torch.device("cpu")
+
+TOLERANCE = 1e-12
+"""Float64 on widths below 100: a few hundred roundings of 1e-16."""
+
+
+def assert_near(actual: Tensor, expected: Tensor) -> None:
+    scale = max(1e-3, float(expected.abs().max()))
+    torch.testing.assert_close(actual, expected, rtol=0, atol=TOLERANCE * scale)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spec=point_specs(), seed=st.integers(0, 2**31))
+def test_every_shard_computes_its_part_of_the_twin(spec: PointSpec, seed: int) -> None:
+    """Output and input gradient whole on every rank, weight gradients by shards, copies summed."""
+    twin = draw_twin(spec, seed=seed, device=CPU, dtype=torch.float64)
+    inputs = StepInputs.draw(spec, seed=seed + 1, device=CPU, dtype=torch.float64)
+    whole = run_step(twin.forward, twin.weights, inputs.copy(torch.float64, spec.phase), spec.phase)
+
+    def check(group: TensorParallelGroup, collectives: ThreadCollectives) -> list[Tensor]:
+        return check_rank(twin, inputs, whole, group, collectives)
+
+    outputs = run_ranks(spec.tp_degree, check)
+    for other in outputs[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(outputs[0], other, strict=True))
+
+
+def check_rank(
+    twin: Twin,
+    inputs: StepInputs,
+    whole: tuple[Tensor, ...],
+    group: TensorParallelGroup,
+    collectives: ThreadCollectives,
+) -> list[Tensor]:
+    """Compare one rank's step with the twin's; return what must be the same on every rank."""
+    spec = twin.spec
+    parts = cut(spec, [w.detach() for w in twin.weights], rank=group.rank, size=group.size)
+    trained = spec.phase is Phase.TRAIN
+    block = assemble(spec, [part.clone().requires_grad_(trained) for part in parts])
+    copied = inputs.copy(torch.float64, spec.phase)
+    actual = run_step(lambda x: block.forward(x, group), block.weights, copied, spec.phase)
+    messages = expected_messages(spec)
+    in_float64 = [(message.where, 2 * message.message_bytes) for message in messages]
+    assert collectives.calls == in_float64
+    for before, after in zip((*inputs, *parts), (*copied, *block.weights), strict=True):
+        assert torch.equal(before, after), "the step wrote to a tensor of its caller"
+    assert_near(actual[0], whole[0])
+    if trained:
+        assert_near(actual[1], whole[1])
+        gradients = sum_kv_copies(spec, actual[2:], group)
+        expected = cut(spec, whole[2:], rank=group.rank, size=group.size)
+        for gradient, twins in zip(gradients, expected, strict=True):
+            assert_near(gradient, twins)
+    return [tensor.detach() for tensor in actual[:2]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(spec=point_specs(), seed=st.integers(0, 2**31))
+def test_drawn_shards_run_in_bfloat16_and_stay_finite(spec: PointSpec, seed: int) -> None:
+    inputs = StepInputs.draw(spec, seed=seed, device=CPU, dtype=torch.float32)
+
+    def run(group: TensorParallelGroup, _: ThreadCollectives) -> tuple[Tensor, ...]:
+        block = draw_shard(spec, rank=group.rank, seed=seed, device=CPU, dtype=torch.bfloat16)
+        copied = inputs.copy(torch.bfloat16, spec.phase)
+        return run_step(lambda x: block.forward(x, group), block.weights, copied, spec.phase)
+
+    for tensors in run_ranks(spec.tp_degree, run):
+        assert all(tensor.dtype is torch.bfloat16 for tensor in tensors)
+        assert all(bool(tensor.isfinite().all()) for tensor in tensors)
+        assert [t.shape for t in tensors[2:]] == [p.shape for p in plan_weights(spec)] or (
+            spec.phase is Phase.PREFILL
+        )
