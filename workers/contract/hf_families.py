@@ -104,16 +104,15 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "baichuan": _gated(),
         "internlm": _gated(),
         "internlm2": _gated(),
-        "internlm3": _gated(),
+        "internlm3": _gated(_sizes(4096, 10240, 32, 2), head_dim=128),
         "minicpm": _gated(),
         "yi": _gated(),
         # Gated by another function
-        "bitnet": Family(gated=True, activation="relu2"),
+        "bitnet": Family(gated=True, activation="relu2", omitted=_sizes(2560, 6912, 20, 5)),
         "gemma": _gemma(_sizes(3072, 24576, 16, 16)),
         "gemma2": _gemma(_sizes(2304, 9216, 8, 4)),
         "gemma3": _gemma(_sizes(2304, 9216, 8, 4)),
         "gemma3n": _gemma(_sizes(2048, 16384, 8, 2)),
-        "gemma4": _gemma(_sizes(2304, 9216, 8, 4)),
         "vaultgemma": _gemma(_sizes(2304, 9216, 8, 4)),
         "modernbertdecoder": Family(gated=True, activation="gelu"),
         # Plain
@@ -165,7 +164,6 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "refinedwebmodel": "falcon",
         "rw": "falcon",
         "phimsft": "phi",
-        "gemma4unified": "gemma4",
     }
 )
 

@@ -31,6 +31,8 @@ STATE_FIELDS = (
 )
 STATE_TYPES = ("mamba", "rwkv", "xlstm", "recurrentgemma", "griffin", "hyena", "retnet", "lfm2")
 
+LAYER_FIELDS = ("global_head_dim", "block_configs", "per_layer_config")
+
 PAIR_FIELDS = ("encoder_layers", "decoder_layers", "num_decoder_layers", "encoder", "decoder")
 PAIR_TYPES = frozenset(
     {
@@ -67,6 +69,7 @@ ADVICE = MappingProxyType(
         "mixture of experts": "give the explicit shape of one dense block instead",
         "latent attention": "give the explicit shape of the MLP and measure blocks=mlp instead",
         "state space or linear attention": "give the explicit shape of the attention or MLP blocks",
+        "layers of several shapes": "give the explicit shape of the layer you mean",
         "an encoder with a decoder": "give the explicit shape of one stack instead",
         "an encoder": "its attention is not causal; give the explicit shape and measure the MLP",
     }
@@ -80,6 +83,7 @@ def refuse_what_is_not_measured(config: HfConfig, names: tuple[str, ...]) -> Non
         "mixture of experts": next(_experts(config, bare_names), None),
         "latent attention": next(_latent(config, bare_names), None),
         "state space or linear attention": next(_states(config, bare_names), None),
+        "layers of several shapes": next(_several(config), None),
         "an encoder with a decoder": next(_pairs(config, bare_names), None),
         "an encoder": next(_encoders(config, names), None),
     }
@@ -128,6 +132,12 @@ def _states(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
         if any(name.startswith(kind) or name.endswith("mamba") for kind in STATE_TYPES):
             yield f"model_type={name}"
+
+
+def _several(config: HfConfig) -> Iterator[str]:
+    for name in LAYER_FIELDS:
+        if config.entries.get(name):
+            yield f"{name}={reprlib.repr(config.entries[name])}"
 
 
 def _pairs(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:

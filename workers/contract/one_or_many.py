@@ -1,12 +1,15 @@
 from typing import Annotated, TypeVar
 
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 class OneOrMany:
-    """Marks a tuple that one value alone may stand for, in validation and in its JSON schema."""
+    """Marks a tuple of at least one value, which one alone may stand for.
+
+    Judged before the values are: a length counted afterwards is short wherever one is wrong.
+    """
 
     def __get_pydantic_core_schema__(
         self, source: type[object], handler: GetCoreSchemaHandler
@@ -16,16 +19,20 @@ class OneOrMany:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        many = handler(schema)
+        many = {**handler(schema), "minItems": 1}
         if handler.mode == "serialization":
             return many
         return {"anyOf": [many["items"], many]}
 
 
 def _as_list(value: object) -> object:
-    return value if isinstance(value, list | tuple) else [value]
+    if not isinstance(value, list | tuple):
+        return [value]
+    if not value:
+        raise PydanticCustomError("too_short", "At least one value is needed")
+    return value
 
 
 Value = TypeVar("Value")
-Axis = Annotated[tuple[Value, ...], Field(min_length=1), OneOrMany()]
+Axis = Annotated[tuple[Value, ...], OneOrMany()]
 """At least one value; one alone need not be in a list."""

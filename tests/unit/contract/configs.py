@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 CASES = Path(__file__).parents[2] / "cases" / "model-configs"
+CLASSES = Path(__file__).parents[2] / "cases" / "transformers-5.24-classes.json"
 
 
 def load(name: str) -> dict[str, object]:

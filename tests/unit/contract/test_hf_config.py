@@ -200,6 +200,7 @@ def test_shape_is_called_by_its_path_else_by_its_type() -> None:
     assert resolve_model(LLAMA).name == "llama"
     assert resolve_model({**LLAMA, "_name_or_path": ""}).name == "llama"
     assert resolve_model({**LLAMA, "_name_or_path": "a\x00b"}).name == "llama"
+    assert resolve_model({**LLAMA, "model_type": "\n"}).name == ""
     assert len(resolve_model({**LLAMA, "_name_or_path": "x" * 999}).name) == 200
 
 

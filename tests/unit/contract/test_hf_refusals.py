@@ -130,3 +130,14 @@ def test_encoder_class_used_as_a_decoder_is_taken() -> None:
 )
 def test_state_space_is_refused_by_name(entries: Mapping[str, object]) -> None:
     assert "state space or linear attention" in refusal(entries)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model_type": "gemma4_text", "head_dim": 256, "global_head_dim": 512},
+        {"model_type": "nemotron-nas", "block_configs": [{"ffn": {"no_op": True}}]},
+    ],
+)
+def test_layers_of_several_shapes_are_refused_by_name(changes: Mapping[str, object]) -> None:
+    assert "layers of several shapes" in refusal({**LLAMA, **changes})

@@ -44,6 +44,12 @@ def test_missing_dimension_is_the_only_field_reported(field: str) -> None:
     assert faults(**{field: None}) == {(field,)}
 
 
+@pytest.mark.parametrize("value", ["gpt2", 3, None, [1]])
+def test_what_is_no_object_is_no_shape(value: object) -> None:
+    with pytest.raises(ValidationError, match="valid dictionary"):
+        ModelShape.model_validate(value)
+
+
 def test_unknown_field_is_reported() -> None:
     assert faults(ffn=3) == {("ffn",)}
 

@@ -76,7 +76,7 @@ def test_wrong_model_is_reported_at_its_place(
 
 @pytest.mark.parametrize("axis", AXES)
 def test_empty_axis_is_reported(axis: str) -> None:
-    assert "at least 1 item" in faults(**{axis: []})[axis,]
+    assert faults(**{axis: []}) == {(axis,): "At least one value is needed"}
 
 
 @pytest.mark.parametrize("value", [True, 2.0, 2.5, "2", None, math.nan, math.inf, [1], {}])
@@ -120,6 +120,11 @@ def test_whole_seconds_are_seconds() -> None:
 def test_value_named_twice_is_reported() -> None:
     assert "batch names 8 twice" in faults(batch=[8, 1, 8])[()]
     assert "models names gpt2 twice" in faults(models=["gpt2", "GPT2"])[()]
+
+
+def test_wrong_value_alone_is_reported_once() -> None:
+    assert faults(batch=True) == {("batch", 0): "Input should be a valid integer"}
+    assert set(faults(models="gpt3")) == {("models", 0)}
 
 
 def test_unknown_field_is_reported() -> None:
