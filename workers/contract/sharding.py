@@ -1,5 +1,8 @@
 """Which TP degrees a shape can be cut into, judged before anything is queued."""
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 from workers.contract.axes import Block
 from workers.contract.frozen import Frozen
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
@@ -16,7 +19,8 @@ class Rejection(Frozen):
     valid_tp_degrees: tuple[int, ...]
 
 
-class Obstacle(Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
     """Why one shape does not divide."""
 
     field: str
@@ -38,10 +42,14 @@ def judge(spec: PointSpec) -> Rejection | None:
     )
 
 
+@lru_cache(maxsize=1024)
 def valid_tp_degrees(
     shape: ModelShape, block: Block, *, largest: int = LARGEST_TP_DEGREE
 ) -> tuple[int, ...]:
-    """All degrees up to `largest` into which the block can be cut, replicated KV heads included."""
+    """All degrees up to `largest` into which the block can be cut, replicated KV heads included.
+
+    Kept, since a grid asks the same for each of its rejected combinations.
+    """
     degrees = range(1, largest + 1)
     return tuple(t for t in degrees if find_obstacle(shape, block, tp_degree=t) is None)
 
