@@ -69,6 +69,10 @@ class TrialReport(Frozen):
     peak_memory_bytes: int
     quality: tuple[str, ...]
     proof: Proof
+    wall_s: float
+    """The whole trial on its slowest rank."""
+    timed_s: float
+    """Of that, inside timed steps: the rest is the harness's own cost."""
     samples: tuple[RankSamples, ...] | None = None
 
 
