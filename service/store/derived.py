@@ -21,6 +21,8 @@ from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.states import HELD, PointState, SweepState, TrialState
 
+_TRIAL = aliased(TrialRow)
+
 
 def is_queued(trial: type[TrialRow]) -> ColumnElement[bool]:
     """The condition of the partial index, written as the index has it: not as a parameter."""
@@ -55,9 +57,8 @@ def _cases(
     """First match wins; both enums use the same words."""
 
     def has(*states: TrialState) -> ColumnElement[bool]:
-        trial = aliased(TrialRow)
-        belongs = getattr(trial, reference) == owner
-        return exists(select(1).where(belongs, trial.state.in_(states)))
+        belongs = getattr(_TRIAL, reference) == owner
+        return exists(select(1).where(belongs, _TRIAL.state.in_(states)))
 
     queued = has(TrialState.QUEUED)
     succeeded, failed = has(TrialState.SUCCEEDED), has(TrialState.FAILED)

@@ -76,7 +76,7 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
     for rejection in expansion.rejected:
         spec = rejection.spec
         rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
-    session.execute(insert(PointRow), rows)
+    session.connection().execute(insert(PointRow), rows)
     return ids[: len(expansion.points)]
 
 
@@ -138,7 +138,7 @@ def _insert_trials(
             point_ids, expansion, numbers=numbers, seed=seed
         )
     ]
-    session.execute(insert(TrialRow), rows)
+    session.connection().execute(insert(TrialRow), rows)
 
 
 def _passes(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, insert, literal, or_, select, update
+from sqlalchemy import insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from service.store import ending, sweep_changes
@@ -59,15 +59,14 @@ def _largest_fitting(session: Session, sweep_id: str, fleet: Sequence[NodeFacts]
     return max(fitting)
 
 
-def _cut_down(
-    session: Session, sweep_id: str, largest: int, fleet: Sequence[NodeFacts]
-) -> int:
+def _cut_down(session: Session, sweep_id: str, largest: int, fleet: Sequence[NodeFacts]) -> int:
     sweep_changes.lock_sweep(session, sweep_id)
-    degree = func.coalesce(PointRow.tp_degree, 0)
     rows = session.execute(
-        select(TrialRow.id, TrialRow.attempt, TrialRow.point_id, TrialRow.replicate, degree)
+        select(
+            TrialRow.id, TrialRow.attempt, TrialRow.point_id, TrialRow.replicate, PointRow.tp_degree
+        )
         .join(PointRow, PointRow.id == TrialRow.point_id)
-        .where(TrialRow.sweep_id == sweep_id, is_queued(TrialRow), degree > largest)
+        .where(TrialRow.sweep_id == sweep_id, is_queued(TrialRow), PointRow.tp_degree > largest)
         .order_by(TrialRow.id)
     ).all()
     for trial_id, attempt, point_id, replicate, tp_degree in rows:
