@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import quantiles
 
-from tests.bench.service import Client, running_service
+from tests.service_process import Client, running_service
 
 REPEATS = 200
 SWEEP = {

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.bench.service import Client, running_service
+from tests.service_process import Client, running_service
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import TrialOrder
 

@@ -1,4 +1,4 @@
-"""A whole service for a benchmark: API and dispatcher as processes, database in a folder."""
+"""A whole service for a test or a benchmark: API and dispatcher as processes, database in a folder."""
 
 import json
 import os
@@ -21,7 +21,8 @@ class Client:
     """Speaks to one service; every answer that is not a success is an error."""
 
     def __init__(self, port: int) -> None:
-        self._http = httpx2.Client(base_url=f"http://127.0.0.1:{port}/v1", timeout=30)
+        self.address = f"http://127.0.0.1:{port}"
+        self._http = httpx2.Client(base_url=f"{self.address}/v1", timeout=30)
 
     def get(self, path: str, **params: str | int) -> Any:  # noqa: ANN401 - JSON
         """JSON of a GET."""

@@ -1,0 +1,155 @@
+"""The real thing: API, dispatcher and Ray as processes, a sweep over HTTP, then over the CLI."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.service_process import Client, running_service
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SHAPE = {"hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 8}
+SWEEP = {
+    "name": "end to end",
+    "models": [SHAPE],
+    "blocks": ["mlp", "attention", "layer"],
+    "phase": ["train", "prefill"],
+    "tp_degree": [1, 2, 3],
+    "batch": [1, 8],
+    "seq": 4,
+    "replicates": 2,
+    "sampling": {"max_time_s": 0.05},
+    "tags": {"purpose": "test"},
+}
+NUM_POINTS = 3 * 2 * 2 * 2
+EXPECTED_COLLECTIVES = {
+    ("mlp", "train"): 2,
+    ("attention", "train"): 2,
+    ("layer", "train"): 4,
+    ("mlp", "prefill"): 1,
+    ("attention", "prefill"): 1,
+    ("layer", "prefill"): 2,
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def client(home: Path) -> Iterator[Client]:
+    before = {process.pid for process in psutil.process_iter()}
+    with running_service(home) as client:
+        yield client
+    ours = [
+        process.cmdline()
+        for process in psutil.process_iter()
+        if process.pid not in before and str(home) in " ".join(_words(process))
+    ]
+    assert ours == [], "a stopped service leaves no process"
+
+
+@pytest.fixture(scope="module")
+def sweep(client: Client) -> Any:  # noqa: ANN401 - JSON
+    return client.finished(client.post("/sweeps", SWEEP)["id"])
+
+
+@pytest.fixture(scope="module")
+def results(client: Client, sweep: Any) -> list[Any]:  # noqa: ANN401 - JSON
+    listed = client.get("/results", sweep=sweep["id"], limit=200)["items"]
+    return [client.get(f"/results/{item['id']}", include="samples") for item in listed]
+
+
+def test_every_point_that_can_be_sharded_is_measured(sweep: Any, results: list[Any]) -> None:  # noqa: ANN401
+    assert sweep["state"] == "succeeded"
+    assert sweep["num_points"] == len(results) == NUM_POINTS
+    assert sweep["num_rejected"] == NUM_POINTS // 2, "three ranks divide neither 8 heads nor 256"
+
+
+def test_the_collectives_of_each_step_were_counted(results: list[Any]) -> None:
+    for result in results:
+        spec = result["spec"]
+        expected = EXPECTED_COLLECTIVES[spec["block"], spec["phase"]]
+        counted = sum(item["count_per_step"] for item in result["collectives"])
+        assert counted == (expected if spec["tp_degree"] == 2 else 0)
+        for item in result["collectives"]:
+            assert item["op"] == "all_reduce"
+            assert item["message_bytes"] == spec["batch"] * spec["seq"] * 64 * 4
+            assert item["time_us"] > 0
+            assert item["wait_us"] >= 0
+            assert item["busbw_gb_per_s"] == pytest.approx(item["algbw_gb_per_s"])
+
+
+def test_the_numbers_agree_with_the_unsharded_twin(results: list[Any]) -> None:
+    for result in results:
+        assert 0 <= result["max_rel_error"] < 1e-12, "float64 on a CPU"
+
+
+def test_the_figures_are_plausible(results: list[Any]) -> None:
+    for result in results:
+        step, spec = result["step_time_us"], result["spec"]
+        assert 0 < step["p10"] <= step["median"] <= step["p90"]
+        assert 0 < step["ci_low"] <= step["median"] <= step["ci_high"]
+        assert step["n"] == result["num_replicates"] == 2
+        assert result["forward_time_us"] > 0
+        assert (result["backward_time_us"] > 0) is (spec["phase"] == "train")
+        assert result["compute_time_us"] > 0
+        assert 0 <= result["communication_share"] <= 1
+        assert result["peak_memory_bytes"] > 0
+        if spec["tp_degree"] == 1:
+            assert result["communication_share"] == 0
+            assert result["communication_time_us"] == 0
+
+
+def test_raw_samples_of_every_rank_and_pass_are_kept(results: list[Any]) -> None:
+    for result in results:
+        assert len(result["trials"]) == 2
+        assert len({trial["group_id"] for trial in result["trials"]}) == 2, "fresh processes"
+        for trial in result["trials"]:
+            passes = {(item["pass"], item["rank"]) for item in trial["samples"]}
+            both = result["spec"]["tp_degree"] == 2
+            assert len(passes) == (6 if both else 1)
+
+
+def test_a_sweep_compared_with_itself_again_is_not_slower(client: Client, sweep: Any) -> None:  # noqa: ANN401
+    again = client.finished(client.post("/sweeps", SWEEP)["id"])
+    report = client.get("/compare", baseline=sweep["id"], candidate=again["id"])
+    assert len(report["points"]) == NUM_POINTS
+    assert report["overall"]["verdict"] in {"same", "inconclusive", "faster", "slower"}
+    assert all(point["ratio"]["median"] > 0 for point in report["points"])
+
+
+def test_the_same_through_the_command_line(client: Client, home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps(SWEEP | {"name": "by command", "replicates": 1}))
+    submitted = tpsweep(client, home, "submit", str(path), "--json")
+    sweep_id = submitted["id"]
+    watched = tpsweep(client, home, "watch", sweep_id, "--json")
+    assert "succeeded" in json.dumps(watched)
+    shown = tpsweep(client, home, "results", "--sweep", sweep_id, "--json")
+    assert len(shown["items"]) == NUM_POINTS
+
+
+def tpsweep(client: Client, home: Path, *words: str) -> Any:  # noqa: ANN401 - JSON
+    environment = os.environ | {"TPSWEEP_HOME": str(home), "TPSWEEP_URL": client.address}
+    command = Path(sys.executable).with_name("tpsweep")
+    done = subprocess.run(
+        [command, *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
