@@ -5,14 +5,16 @@ import math
 from collections import Counter
 from typing import Any, NoReturn
 
-from service.errors import MalformedBodyError
+from service.errors import BodyTooLargeError, MalformedBodyError
 
 DEEPEST = 32
+MOST_VALUES = 20_000
+"""More than the largest sweep needs; each costs a validation, and a message where it is wrong."""
 _LARGEST_INT = 2**63 - 1
 
 
 def parse(body: bytes) -> Any:  # noqa: ANN401 - whatever the client sent
-    """Parse a request's body. Raises MalformedBodyError, which says what is wrong."""
+    """Parse a request's body. Raises MalformedBodyError or BodyTooLargeError."""
     try:
         value = json.loads(
             body,
@@ -28,7 +30,7 @@ def parse(body: bytes) -> Any:  # noqa: ANN401 - whatever the client sent
         raise MalformedBodyError("the body is not UTF-8") from None
     except RecursionError:
         raise MalformedBodyError(_too_deep()) from None
-    _refuse_what_databases_cannot_hold(value)
+    _check_values(value)
     return value
 
 
@@ -57,9 +59,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _refuse_what_databases_cannot_hold(value: Any) -> None:  # noqa: ANN401 - any JSON
-    level = [value]
+def _check_values(value: Any) -> None:  # noqa: ANN401 - any JSON
+    """Refuse what no database takes and what takes too long to judge, level by level."""
+    level, count = [value], 0
     for _ in range(DEEPEST):
+        count += len(level)
+        if count > MOST_VALUES:
+            raise BodyTooLargeError(f"a body may hold {MOST_VALUES} values, keys included")
         for item in level:
             if isinstance(item, str) and not is_text(item):
                 raise MalformedBodyError("a string holds a NUL or half of a surrogate pair")

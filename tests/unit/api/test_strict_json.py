@@ -1,7 +1,7 @@
 import pytest
 
 from service.api import strict_json
-from service.errors import MalformedBodyError
+from service.errors import BodyTooLargeError, MalformedBodyError
 
 
 def test_plain_json_is_parsed() -> None:
@@ -60,3 +60,12 @@ def test_text_that_no_database_takes_is_refused(body: bytes) -> None:
 
 def test_a_whole_surrogate_pair_is_text() -> None:
     assert strict_json.parse(rb'"\ud83d\ude00"') == "\U0001f600"
+
+
+def test_more_values_than_any_sweep_needs_are_refused() -> None:
+    most = strict_json.MOST_VALUES
+    strict_json.parse(b"[" + b"1," * (most - 2) + b"1]")
+    with pytest.raises(BodyTooLargeError, match=str(most)):
+        strict_json.parse(b"[" + b"1," * (most - 1) + b"1]")
+    with pytest.raises(BodyTooLargeError):
+        strict_json.parse(b"{" + b",".join(b'"%d":0' % i for i in range(most)) + b"}")
