@@ -1,4 +1,4 @@
-"""The steps of a demonstration: wait until the service measures, measure, show what came out."""
+"""The service on this machine for as long as a demonstration takes."""
 
 import time
 from collections import deque
@@ -6,93 +6,101 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, Thread
-
-from rich.console import Console
+from typing import NoReturn
 
 from service.cli.client import Client
 from service.cli.failures import CannotStartError, ServerFailedError, UnreachableError
-from service.cli.supervise.supervisor import Supervisor
-from service.cli.terminal import say
+from service.cli.supervise.services import API, DISPATCHER, api, dispatcher
+from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
 from service.cli.wire import Node
+from service.settings import Settings
 
-PATIENCE_S, LOOK_EVERY_S = 90.0, 0.2
-LINES_KEPT = 12
+PATIENCE_S, LOOK_EVERY_S = 90.0, 0.25
+LINES_KEPT = 8
 
 
 class Log:
-    """What the processes say: all of it in a file, the last lines for the case that they fail."""
+    """What the processes say: all of it in a file, each one's last lines for when it fails."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("w", encoding="utf-8")
-        self._last: deque[str] = deque(maxlen=LINES_KEPT)
+        self._last: dict[str, deque[str]] = {}
         self._lock = Lock()
 
     def report(self, source: str, line: str) -> None:
         """Write one line."""
         with self._lock:
-            self._last.append(f"{source} | {line}")
-            self._file.write(f"{source} | {line}\n")
-            self._file.flush()
+            self._last.setdefault(source, deque(maxlen=LINES_KEPT)).append(line)
+            if not self._file.closed:
+                self._file.write(f"{source} | {line}\n")
+                self._file.flush()
 
-    def last(self) -> tuple[str, ...]:
-        """The newest lines."""
+    def last(self, *sources: str) -> tuple[str, ...]:
+        """The newest lines of each of the sources."""
         with self._lock:
-            return tuple(self._last)
+            return tuple(
+                f"{name} | {line}" for name in sources for line in self._last.get(name, ())
+            )
+
+    def close(self) -> None:
+        """Close the file; what is reported later is lost."""
+        with self._lock:
+            self._file.close()
 
 
-class Steps:
-    """Says what is being done, with the seconds since the start."""
+class LocalService:
+    """API and dispatcher as children, beside a client in the same process."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self._began = time.monotonic()
+    def __init__(self, settings: Settings) -> None:
+        self.log = Log(settings.home / "logs" / "demo.log")
+        self._supervisor = Supervisor([api(settings), dispatcher(settings)], report=self.log.report)
 
-    def say(self, text: str) -> None:
-        """One step."""
-        say(self.console, f"[{time.monotonic() - self._began:5.1f} s] {text}")
-
-
-@contextmanager
-def running(supervisor: Supervisor) -> Iterator[None]:
-    """Run the supervisor beside the block; at the end, however it comes, no process is left."""
-    thread = Thread(target=supervisor.run, name="supervisor")
-    thread.start()
-    try:
-        yield
-    finally:
-        supervisor.stop()
-        while thread.is_alive():
-            try:
-                thread.join(timeout=1)
-            except KeyboardInterrupt:
-                supervisor.stop()
-
-
-def wait_for_api(client: Client, log: Log) -> None:
-    """Return once the API answers that it is ready."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run beside the block; at its end, however it comes, no process is left."""
+        thread = Thread(target=self._supervisor.run, name="supervisor")
+        thread.start()
         try:
-            client.get("/readyz")
-        except (UnreachableError, ServerFailedError):
-            time.sleep(LOOK_EVERY_S)
-        else:
+            yield
+        finally:
+            self._supervisor.stop()
+            while thread.is_alive():
+                try:
+                    thread.join(timeout=1)
+                except KeyboardInterrupt:
+                    self._supervisor.stop()
+            self.log.close()
+
+    def wait_for_api(self, client: Client) -> None:
+        """Return once the API answers that it is ready."""
+        for _ in self._looks(API):
+            try:
+                client.get("/readyz")
+            except (UnreachableError, ServerFailedError):
+                continue
             return
-    raise CannotStartError(f"the API is not ready after {PATIENCE_S:.0f} s", *_what(log))
 
+    def wait_for_nodes(self, client: Client, *, since: float) -> list[Node]:
+        """Return the nodes that a dispatcher has seen after `since`, a time of this machine."""
+        seen: list[Node] = []
+        for _ in self._looks(DISPATCHER):
+            found = client.whole_list("/v1/nodes").read(Node)
+            if seen := [node for node in found if node.last_seen_at.timestamp() >= since]:
+                break
+        return seen
 
-def wait_for_nodes(client: Client, log: Log, *, since: float) -> list[Node]:
-    """Return the nodes once a dispatcher has seen one after `since`, a time of this machine."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        found = client.whole_list("/v1/nodes").read(Node)
-        if seen := [node for node in found if node.last_seen_at.timestamp() >= since]:
-            return seen
-        time.sleep(LOOK_EVERY_S)
-    raise CannotStartError(f"nothing to measure on after {PATIENCE_S:.0f} s", *_what(log))
+    def _looks(self, awaited: str) -> Iterator[None]:
+        """Yield now and then while there is hope; raises CannotStartError when there is none."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline and self._supervisor.gave_up is None:
+            yield
+            time.sleep(LOOK_EVERY_S)
+        self._fail(awaited)
 
-
-def _what(log: Log) -> tuple[str, ...]:
-    return (f"{log.path} has all of it; it ends:", *log.last())
+    def _fail(self, awaited: str) -> NoReturn:
+        raise CannotStartError(
+            f"the {awaited} does not come up; {self.log.path} has all it said, which ends with:",
+            *self.log.last(awaited, SUPERVISOR),
+        )

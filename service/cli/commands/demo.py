@@ -9,7 +9,7 @@ from rich.console import Console
 
 from service.cli.client import Client, new_key
 from service.cli.configuration import load_settings
-from service.cli.demonstration import Log, Steps, running, wait_for_api, wait_for_nodes
+from service.cli.demonstration import LocalService
 from service.cli.options import AsJson, SweepFile
 from service.cli.result_table import result_table
 from service.cli.supervise.preparation import (
@@ -18,8 +18,6 @@ from service.cli.supervise.preparation import (
     prepare_database,
     prepare_home,
 )
-from service.cli.supervise.services import api, dispatcher
-from service.cli.supervise.supervisor import Supervisor
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
 from service.cli.watching import exit_code_of, show_progress
@@ -45,28 +43,37 @@ def demo(
     body = read_sweep_file(file)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    steps = Steps(Console(stderr=as_json))
-    began = time.time()
+    console, began = Console(stderr=as_json), time.time()
+    steps = Steps(console)
     settings = _prepare(load_settings(), steps)
-    log = Log(settings.home / "logs" / "demo.log")
-    steps.say(f"starting the API and the dispatcher; they log to {log.path}")
-    with (
-        running(Supervisor([api(settings), dispatcher(settings)], report=log.report)),
-        Client.connect(settings) as client,
-    ):
-        wait_for_api(client, log)
+    service = LocalService(settings)
+    steps.say(f"starting the API and the dispatcher; they log to {service.log.path}")
+    with service.running(), Client.connect(settings) as client:
+        service.wait_for_api(client)
         steps.say(f"the API answers at {client.url}; waiting for Ray and the devices")
-        for node in wait_for_nodes(client, log, since=began):
+        for node in service.wait_for_nodes(client, since=began):
             steps.say(f"{node.name}: {node.hardware.accelerator}, room for {node.num_slots} ranks")
         sweep = _measure(client, body, steps)
-        _show(client, sweep, steps, as_json=as_json)
+        _show(client, sweep, console=console, as_json=as_json)
+        say(console, f"API {client.url}/v1   documentation {client.url}/docs", "bold")
         if not ends:
-            say(steps.console, f"API {client.url}/v1   documentation {client.url}/docs", "bold")
-            say(steps.console, "serving until Ctrl-C")
+            say(console, "serving until Ctrl-C")
             _sleep_until_interrupted()
         steps.say("stopping")
     steps.say("everything is stopped")
     raise typer.Exit(exit_code_of(sweep))
+
+
+class Steps:
+    """Says what is being done, with the seconds since the start."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._began = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """One step."""
+        say(self.console, f"[{time.monotonic() - self._began:5.1f} s] {text}")
 
 
 def _prepare(settings: Settings, steps: Steps) -> Settings:
@@ -90,7 +97,7 @@ def _measure(client: Client, body: bytes, steps: Steps) -> Sweep:
     return sweep
 
 
-def _show(client: Client, sweep: Sweep, steps: Steps, *, as_json: bool) -> None:
+def _show(client: Client, sweep: Sweep, *, console: Console, as_json: bool) -> None:
     results = client.collect("/v1/results", {"sweep": sweep.id}, limit=MOST_RESULTS)
     breakeven = client.whole_list("/v1/breakeven", {"sweep": sweep.id})
     if as_json:
@@ -98,9 +105,9 @@ def _show(client: Client, sweep: Sweep, steps: Steps, *, as_json: bool) -> None:
         shown = {"results": results.items, "breakeven": breakeven.items}
         print_json({"sweep": state, **shown})
         return
-    steps.console.print(result_table(results.read(Result), title=sweep.name))
+    console.print(result_table(results.read(Result), title=sweep.name))
     for series in breakeven.read(BreakEven):
-        say(steps.console, f"break-even  {series.sentence}")
+        say(console, f"break-even  {series.sentence}")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,0 +1,42 @@
+"""A service of a test's own: home, port and environment apart from everybody else's."""
+
+import os
+import socket
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+BIN = ROOT / ".venv" / "bin"
+
+
+def isolated_environment(home: Path) -> dict[str, str]:
+    """Environment of a command that shares nothing with another run."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TPSWEEP_")}
+    return {
+        **kept,
+        "PATH": f"{BIN}:{kept['PATH']}",
+        "TPSWEEP_HOME": str(home),
+        "TPSWEEP_PORT": str(free_port()),
+        "COLUMNS": "160",
+    }
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def processes_of(home: Path) -> list[str]:
+    """Command lines of all processes that were given this home."""
+    mark = f"TPSWEEP_HOME={home}".encode()
+    found = []
+    for process in psutil.process_iter(["pid"]):
+        try:
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+            if mark in environment.split(b"\0"):
+                found.append(" ".join(process.cmdline()))
+        except (OSError, psutil.Error):
+            continue
+    return found

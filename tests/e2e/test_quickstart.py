@@ -1,0 +1,79 @@
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.isolation import ROOT, isolated_environment, processes_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
+
+MOST_S_TO_THE_TABLE = 60
+
+
+@pytest.fixture
+def quickstart(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """The script, started; whatever becomes of the test, it is stopped."""
+    process = subprocess.Popen(
+        [ROOT / "deploy" / "quickstart"],
+        cwd="/",
+        env=isolated_environment(tmp_path / "home"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        yield process
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+
+
+def test_quickstart_measures_shows_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    done = subprocess.run(
+        [ROOT / "deploy" / "quickstart", "--exit"],
+        cwd="/",
+        env=isolated_environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shown = done.stdout
+    assert done.returncode == 0, shown + done.stderr
+    assert "sweep succeeded" in shown
+    rows = [line.split() for line in shown.splitlines() if "[" in line and " us" in line]
+    assert len([row for row in rows if row]) >= 24, shown
+    assert len(re.findall(r"^break-even .*tp_degree 2", shown, flags=re.MULTILINE)) == 4, shown
+    assert re.search(r"\d\.\d\dx", shown), "speed-up against one rank"
+    assert "/docs" in shown
+    ready, over = (
+        float(re.findall(rf"\[ *([\d.]+) s\] {step}", shown)[0])
+        for step in ("database", "sweep succeeded")
+    )
+    assert over - ready < MOST_S_TO_THE_TABLE, shown
+    assert processes_of(home) == []
+
+
+def test_quickstart_serves_until_ctrl_c(
+    quickstart: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    assert quickstart.stdout is not None
+    for line in quickstart.stdout:
+        if "serving until Ctrl-C" in line:
+            break
+    else:
+        pytest.fail("it ended by itself")
+    quickstart.send_signal(signal.SIGINT)
+    rest = quickstart.stdout.read()
+    assert quickstart.wait(30) == 0, rest
+    assert "everything is stopped" in rest
+    deadline = time.monotonic() + 10
+    while processes_of(tmp_path / "home") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_of(tmp_path / "home") == []
