@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRouter
 
+from service.api.answers import answers
 from service.api.problems import MEDIA_TYPE, Problem
 from service.api.route import ApiRoute, routes_of
 
@@ -35,9 +36,13 @@ def build(app: FastAPI, routers: Iterable[APIRouter]) -> Document:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    examples = answers()
     for route in routes_of(routers):
         for method in route.methods or () if route.include_in_schema else ():
-            _describe(document["paths"][route.path][method.lower()], route)
+            operation = document["paths"][route.path][method.lower()]
+            _describe(operation, route)
+            if route.name in examples:
+                _show(operation, examples[route.name].model_dump(mode="json"))
     return document
 
 
@@ -52,3 +57,10 @@ def _describe(operation: Document, route: ApiRoute) -> None:
     if (scope := route.requirement.scope) is not None:
         operation["security"] = [{"token": []}]
         operation["x-scope"] = str(scope)
+
+
+def _show(operation: Document, example: Document) -> None:
+    """Add an answer by example."""
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            answer["content"]["application/json"]["example"] = example
