@@ -27,6 +27,7 @@ from workers.ray_group.last_words import (
 
 STACKS_WITHIN_S = 0.3
 _POLL_S = 0.01
+_DYING_WITHIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,15 @@ class NodeAgent:
                     oom_kills_before=host_oom_kills(),
                 )
 
-    def examine(self, pids: Sequence[int], *, hung: Sequence[int]) -> list[LastWords]:
-        """What became of each process; those that hang are made to write their stacks first."""
+    def examine(
+        self, pids: Sequence[int], *, died: Sequence[int], hung: Sequence[int]
+    ) -> list[LastWords]:
+        """What became of each process.
+
+        Those said to have died are waited for: a connection closes before its process is gone.
+        Those that hang are made to write their stacks.
+        """
+        self._wait_for(died, within_s=_DYING_WITHIN_S)
         for pid in hung:
             self._dump_stacks(pid)
         return [self._last_words(pid) for pid in pids]
@@ -62,14 +70,19 @@ class NodeAgent:
         """Kill each process and wait until it is gone; return those that are not."""
         for pid in pids:
             self._send(pid, signal.SIGKILL)
-        deadline = time.monotonic() + within_s
-        left = [pid for pid in pids if pid in self._watched]
-        while left and time.monotonic() < deadline:
-            left = [pid for pid in left if not self._has_ended(pid)]
-            time.sleep(_POLL_S if left else 0)
+        left = self._wait_for(pids, within_s=within_s)
         for pid in pids:
             if pid in self._watched and pid not in left:
                 os.close(self._watched.pop(pid).pidfd)
+        return left
+
+    def _wait_for(self, pids: Sequence[int], *, within_s: float) -> list[int]:
+        """Return those that are still there in the end."""
+        deadline = time.monotonic() + within_s
+        left = [pid for pid in pids if pid in self._watched and not self._has_ended(pid)]
+        while left and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            left = [pid for pid in left if not self._has_ended(pid)]
         return left
 
     def _last_words(self, pid: int) -> LastWords:

@@ -125,10 +125,14 @@ class Crew:
         """None where the processes have not said yet."""
         return self.pids[rank] if rank < len(self.pids) else None
 
-    def examine(self, *, hung: Sequence[int], limit_s: float) -> Calls:
+    def examine(self, *, died: Sequence[int], hung: Sequence[int], limit_s: float) -> Calls:
         """Ask the agent what became of the processes; those that hang write their stacks first."""
-        pids = [self.pids[rank] for rank in hung if rank < len(self.pids)]
-        ref: ObjectRef[object] = self._agent.examine.remote(self.pids, hung=pids)
+        known = range(len(self.pids))
+        ref: ObjectRef[object] = self._agent.examine.remote(
+            self.pids,
+            died=[self.pids[rank] for rank in died if rank in known],
+            hung=[self.pids[rank] for rank in hung if rank in known],
+        )
         return Calls("examine", {AGENT: ref}, limit_s=limit_s)
 
     def dismiss(self) -> Calls:

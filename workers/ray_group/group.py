@@ -76,6 +76,11 @@ class RayGroup:
         self._events: list[GroupEvent] = []
 
     @property
+    def group_id(self) -> str:
+        """As requested."""
+        return self.request.group_id
+
+    @property
     def is_ready(self) -> bool:
         """Whether `submit` and `regroup` may be called."""
         return self._phase is Phase.READY
@@ -84,6 +89,11 @@ class RayGroup:
     def is_over(self) -> bool:
         """Whether nothing can be measured with it any more."""
         return self._phase in _OVER
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it is left."""
+        return self._phase is Phase.ENDED
 
     @property
     def degrees(self) -> tuple[int, ...]:
@@ -243,7 +253,9 @@ class RayGroup:
     def _examine(self, finding: Finding) -> None:
         self._finding = finding
         self._phase = Phase.EXAMINING
-        self._calls = self._crew.examine(hung=finding.hung, limit_s=_EXAMINE_LIMIT_S)
+        self._calls = self._crew.examine(
+            died=finding.died, hung=finding.hung, limit_s=_EXAMINE_LIMIT_S
+        )
 
     def _conclude(self) -> None:
         if self._finding is None or (self._calls.missing and not self._calls.is_overdue):

@@ -14,6 +14,7 @@ class Finding:
     """The rank to look at, and how to name the cause once the agent has told what became of it."""
 
     rank: int
+    died: tuple[int, ...] = ()
     hung: tuple[int, ...] = ()
     """Ranks that live but hang: they are to write their stacks before they are killed."""
     name: Callable[[LastWords | None], Loss]
@@ -48,6 +49,7 @@ class Inquest:
         error = self._errors[rank]
         return Finding(
             rank=rank,
+            died=tuple(deaths),
             name=lambda words: loss_of(error, rank=rank, words=words),
             spares_the_group=all_answered and not deaths and len(finals) == len(self._errors),
         )

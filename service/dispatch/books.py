@@ -1,0 +1,176 @@
+"""What the loop reads and writes in one turn. Functions take the session; the loop commits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from service.analysis.summary import EmptyTrialError
+from service.dispatch.placement import offer_of
+from service.dispatch.retry import decide
+from service.dispatch.station import Measured, Outcome, Spoiled, Station, Stopped
+from service.errors import LeaseLostError
+from service.store import fleet, queue, takeover, unplaceable
+from service.store.leases import Failure, Lease
+from service.telemetry import get_logger
+from workers.contract.group_events import Blame, Loss
+from workers.contract.hardware import NodeFacts
+
+_BUDGET_IS_JUDGED_HERE = 1_000_000
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What a heartbeat found."""
+
+    keeps_pool: bool
+    lost: tuple[Lease, ...]
+
+
+class Books:
+    """One dispatcher's entries in the database."""
+
+    def __init__(self, *, owner: str, pool: str, ttl_s: float, max_attempts: int) -> None:
+        self._owner = owner
+        self._pool = pool
+        self._ttl = timedelta(seconds=ttl_s)
+        self._max_attempts = max_attempts
+
+    def take_pool(self, session: Session) -> bool:
+        """Take the pool, or renew it; False while another has it."""
+        return fleet.lease_pool(session, self._pool, owner=self._owner, ttl=self._ttl)
+
+    def holder(self, session: Session) -> str | None:
+        """Who has the pool."""
+        return takeover.pool_owner(session, self._pool)
+
+    def evict(self, session: Session, owner: str) -> None:
+        """Take over from a dispatcher that is known to be dead."""
+        count = takeover.evict(session, self._pool, owner=owner, max_attempts=self._max_attempts)
+        log.warning("pool_taken_over", pool=self._pool, dead_owner=owner, trials=count)
+
+    def leave_pool(self, session: Session) -> None:
+        """Let another take over at once."""
+        fleet.release_pool(session, self._pool, owner=self._owner)
+
+    def renew(self, session: Session, leases: Sequence[Lease]) -> Renewal:
+        """Heartbeat: pool and trials."""
+        if not self.take_pool(session):
+            return Renewal(keeps_pool=False, lost=tuple(leases))
+        return Renewal(keeps_pool=True, lost=tuple(queue.heartbeat(session, leases, ttl=self._ttl)))
+
+    def recover(self, session: Session) -> None:
+        """Take back what others let expire."""
+        for found in queue.recover_expired(session, max_attempts=self._max_attempts):
+            log.warning(
+                "lease_expired",
+                trial_id=found.trial_id,
+                attempt=found.attempt,
+                owner=found.owner,
+                state=found.state,
+            )
+
+    def register(self, session: Session, nodes: Sequence[NodeFacts]) -> None:
+        """Note nodes, and that they are there."""
+        for facts in nodes:
+            fleet.register(session, facts, pool=self._pool)
+
+    def fail_unplaceable(self, session: Session) -> None:
+        """End what no machine known to any dispatcher can run."""
+        known = [node.facts for node in fleet.nodes(session)]
+        if count := unplaceable.fail_unplaceable(session, known):
+            log.warning("trials_unplaceable", count=count)
+
+    def claim(self, session: Session, station: Station) -> Lease | None:
+        """The next trial for a node that has nothing to do."""
+        lease = queue.claim(
+            session,
+            owner=self._owner,
+            offer=offer_of(station.node),
+            ttl=self._ttl,
+            prefer=station.replicate,
+        )
+        if lease is None or lease.spec.tp_degree <= station.node.num_slots:
+            return lease
+        loss = Loss(
+            blame=Blame.POINT,
+            code="no_such_node",
+            message=f"tp_degree {lease.spec.tp_degree} does not fit the {station.node.num_slots} "
+            f"devices of node {station.node.name}",
+            is_final=True,
+        )
+        self.settle(session, Spoiled(lease, loss, station.node.name))
+        return None
+
+    def start(self, session: Session, lease: Lease) -> bool:
+        """Record that ranks begin; False where the trial is no longer ours."""
+        try:
+            queue.start(session, lease)
+        except LeaseLostError:
+            log.warning("lease_lost", trial_id=lease.trial_id, attempt=lease.attempt)
+            return False
+        return True
+
+    def cancelled(self, session: Session, leases: Sequence[Lease]) -> list[Lease]:
+        """Those to stop."""
+        return queue.cancelled(session, leases)
+
+    def release(self, session: Session, lease: Lease) -> None:
+        """Give a trial back unharmed."""
+        try:
+            state = queue.release(session, lease)
+        except LeaseLostError:
+            return
+        log.info("trial_released", trial_id=lease.trial_id, attempt=lease.attempt, state=state)
+
+    def settle(self, session: Session, outcome: Outcome) -> None:
+        """Write what became of a trial; a newer attempt's owner has the last word."""
+        try:
+            match outcome:
+                case Measured(lease=lease, result=result):
+                    queue.complete(session, lease, result)
+                    log.info("trial_succeeded", trial_id=lease.trial_id, attempt=lease.attempt)
+                case Spoiled(lease=lease, loss=loss, node=node):
+                    self._fail(session, lease, loss, node=node)
+                case Stopped(lease=lease):
+                    queue.cancel(session, lease)
+                    log.info("trial_cancelled", trial_id=lease.trial_id, attempt=lease.attempt)
+        except LeaseLostError:
+            log.warning(
+                "result_refused", trial_id=outcome.lease.trial_id, attempt=outcome.lease.attempt
+            )
+        except EmptyTrialError as error:
+            loss = Loss(blame=Blame.POINT, code="result_not_stored", message=str(error))
+            self._fail(session, outcome.lease, loss, node="")
+
+    def _fail(self, session: Session, lease: Lease, loss: Loss, *, node: str) -> None:
+        earlier = takeover.earlier_codes(session, lease)
+        decision = decide(loss, earlier_codes=earlier, max_attempts=self._max_attempts)
+        state = queue.fail(
+            session,
+            lease,
+            Failure(
+                code=loss.code,
+                message=loss.message,
+                rank=loss.rank,
+                signal=loss.signal,
+                node=node,
+                log_tail=loss.log_tail,
+                is_final=loss.is_final,
+            ),
+            retry=decision.retry,
+            delay=decision.delay,
+            max_attempts=_BUDGET_IS_JUDGED_HERE,
+        )
+        log.warning(
+            "attempt_failed",
+            trial_id=lease.trial_id,
+            attempt=lease.attempt,
+            code=loss.code,
+            rank=loss.rank,
+            state=state,
+            decision=decision.reason,
+        )

@@ -1,0 +1,254 @@
+"""The dispatcher's one loop: wait for Ray, one transaction, act. Nothing in it may block long."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from service.dispatch.books import Books
+from service.dispatch.identity import Owner
+from service.dispatch.inventory import Changes
+from service.dispatch.placement import GroupPlan
+from service.dispatch.station import Outcome, Station, WorkerGroup
+from service.dispatch.turn import Turn
+from service.settings import Settings
+from service.store.engine import Sessions
+from service.telemetry import get_logger
+from workers.contract.hardware import NodeFacts
+
+LONGEST_WAIT_S = 0.1
+FLEET_SETTLES_S = 3.0
+"""Before a trial is called impossible: another dispatcher may be about to show its nodes."""
+FINISH_WITHIN_S = 8.0
+"""How long a graceful stop waits for trials that run."""
+END_WITHIN_S = 5.0
+RETRY_DATABASE_S = 0.5
+
+EXIT_OK = 0
+EXIT_TRY_AGAIN = 75
+"""EX_TEMPFAIL: whoever started this process should start it again."""
+
+log = get_logger(__name__)
+
+
+class Executor(Protocol):
+    """The cluster as the loop needs it; a fake stands in for it in tests."""
+
+    @property
+    def knows_its_fleet(self) -> bool:
+        """Whether every node has been looked at."""
+
+    def survey(self) -> Changes:
+        """Nodes that came and went."""
+
+    def start(self, node: NodeFacts, plan: GroupPlan) -> WorkerGroup:
+        """Begin to start a group."""
+
+    def wait(self, timeout_s: float) -> None:
+        """Sleep until something happens."""
+
+
+class Dispatcher:
+    """Works one pool until it is stopped or loses it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        sessions: Sessions,
+        executor: Executor,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._sessions = sessions
+        self._executor = executor
+        self._clock = clock
+        self._ttl_s = settings.lease_ttl_s
+        self._books = Books(
+            owner=str(Owner.of_this_process()),
+            pool=settings.pool,
+            ttl_s=settings.lease_ttl_s,
+            max_attempts=settings.max_attempts,
+        )
+        self._turn = Turn(self._books, ttl_s=settings.lease_ttl_s, clock=clock)
+        self._stations: list[Station] = []
+        self._unwritten: list[Outcome] = []
+        self._num_stop_requests = 0
+        self._renewed_at = clock()
+        self._fleet_known_since: float | None = None
+        self._database_is_down = False
+
+    def stop(self) -> None:
+        """Ask for a graceful stop, from any thread or signal handler; again for a quick one."""
+        self._num_stop_requests += 1
+
+    def run(self) -> int:
+        """Work; return the exit status."""
+        if not self._wait_for_pool():
+            return EXIT_OK
+        while not self._num_stop_requests:
+            if not self.turn():
+                return self._abandon()
+        return self._finish()
+
+    def turn(self) -> bool:
+        """One round; False once the pool is no longer ours."""
+        self._executor.wait(self._patience_s)
+        self._follow_the_fleet()
+        for station in self._stations:
+            self._unwritten += station.poll()
+        self._stations = [s for s in self._stations if s.has_group or not s.is_closing]
+        if self._has_lost_authority:
+            log.error("lease_outlived", pool=self._settings.pool)
+            return False
+        if not self._unwritten and not self._turn.is_due(self._stations):
+            return True
+        return self._write()
+
+    def _write(self) -> bool:
+        began = self._clock()
+        try:
+            with self._sessions.writing() as session:
+                orders = self._turn.write(
+                    session,
+                    self._stations,
+                    outcomes=self._unwritten,
+                    judge_the_impossible=self._fleet_has_settled,
+                )
+        except SQLAlchemyError as error:
+            self._wait_for_database(error)
+            return True
+        self._database_is_down = False
+        self._turn.committed(orders)
+        if not orders.keeps_pool:
+            log.error("pool_lost", pool=self._settings.pool)
+            return False
+        if orders.renewed:
+            self._renewed_at = began
+        self._unwritten.clear()
+        orders.carry_out()
+        return True
+
+    @property
+    def _patience_s(self) -> float:
+        """Poll for work quickly only while nothing is being timed."""
+        is_idle = any(s.wants_work for s in self._stations) and not any(
+            s.is_measuring for s in self._stations
+        )
+        return min(LONGEST_WAIT_S, self._settings.poll_interval_s) if is_idle else LONGEST_WAIT_S
+
+    @property
+    def _has_lost_authority(self) -> bool:
+        """By our own clock, a third of the lease's time before the database's says so."""
+        return self._clock() - self._renewed_at > self._ttl_s * 2 / 3
+
+    @property
+    def _fleet_has_settled(self) -> bool:
+        since = self._fleet_known_since
+        return since is not None and self._clock() - since > FLEET_SETTLES_S
+
+    def _follow_the_fleet(self) -> None:
+        changes = self._executor.survey()
+        for name in changes.left:
+            log.warning("node_left", node=name)
+            for station in self._stations:
+                if station.node.name == name and not station.is_closing:
+                    station.lose_host()
+        for facts in changes.arrived:
+            log.info(
+                "node_arrived",
+                node=facts.name,
+                accelerator=facts.hardware.accelerator,
+                slots=facts.num_slots,
+            )
+            self._stations.append(
+                Station(facts, start_group=self._executor.start, clock=self._clock)
+            )
+            self._turn.show_fleet()
+        if self._fleet_known_since is None and self._executor.knows_its_fleet:
+            self._fleet_known_since = self._clock()
+
+    def _wait_for_pool(self) -> bool:
+        """Return True with the pool in hand, False where we are stopped first."""
+        has_said_so = False
+        while not self._num_stop_requests:
+            began = self._clock()
+            try:
+                with self._sessions.writing() as session:
+                    holder = self._try_to_take_pool(session)
+            except SQLAlchemyError as error:
+                self._wait_for_database(error)
+                continue
+            if holder is None:
+                self._renewed_at = began
+                log.info("pool_taken", pool=self._settings.pool)
+                return True
+            if not has_said_so:
+                log.warning("pool_is_taken", pool=self._settings.pool, holder=holder)
+                has_said_so = True
+            self._executor.wait(LONGEST_WAIT_S)
+        return False
+
+    def _try_to_take_pool(self, session: Session) -> str | None:
+        """None when it is ours; else who has it."""
+        if self._books.take_pool(session):
+            return None
+        holder = self._books.holder(session) or "somebody"
+        owner = Owner.parse(holder)
+        if owner is None or not owner.is_known_dead:
+            return holder
+        self._books.evict(session, holder)
+        return None if self._books.take_pool(session) else holder
+
+    def _wait_for_database(self, error: SQLAlchemyError) -> None:
+        if not self._database_is_down:
+            log.error("database_unavailable", error=str(getattr(error, "orig", error)))
+        self._database_is_down = True
+        time.sleep(RETRY_DATABASE_S)
+
+    def _abandon(self) -> int:
+        """Nothing that is held is ours any more: kill, write nothing, go."""
+        self._end_groups()
+        return EXIT_TRY_AGAIN
+
+    def _finish(self) -> int:
+        """Give back what has not begun, let the rest reach its end, leave the pool."""
+        log.info("stopping", pool=self._settings.pool)
+        for station in self._stations:
+            station.is_closing = True
+        self._release([s for s in self._stations if not s.is_measuring])
+        deadline = self._clock() + FINISH_WITHIN_S
+        while any(s.is_measuring for s in self._stations) and self._num_stop_requests == 1:
+            if self._clock() > deadline:
+                break
+            if not self.turn():
+                return self._abandon()
+        self._release(self._stations)
+        self._end_groups()
+        with self._sessions.writing() as session:
+            self._books.leave_pool(session)
+        log.info("stopped", pool=self._settings.pool)
+        return EXIT_OK
+
+    def _release(self, stations: list[Station]) -> None:
+        """Stop the ranks, then give the trials back."""
+        leases = [station.lease for station in stations if station.lease]
+        for station in stations:
+            station.close()
+        with self._sessions.writing() as session:
+            for outcome in self._unwritten:
+                self._books.settle(session, outcome)
+            for lease in leases:
+                self._books.release(session, lease)
+        self._unwritten.clear()
+
+    def _end_groups(self) -> None:
+        for station in self._stations:
+            station.close()
+        deadline = self._clock() + END_WITHIN_S
+        while any(s.has_group for s in self._stations) and self._clock() < deadline:
+            self._executor.wait(LONGEST_WAIT_S / 10)
+            for station in self._stations:
+                station.poll()

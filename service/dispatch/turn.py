@@ -1,0 +1,152 @@
+"""One transaction of the loop: what is due is written; what follows from it is done afterwards."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy.orm import Session
+
+from service.dispatch.books import Books
+from service.dispatch.station import Outcome, Station
+from service.dispatch.timer import Timer
+from service.store.leases import Lease
+from service.telemetry import get_logger
+
+CANCEL_CHECK_S = 0.25
+RECOVERY_CHECK_S = 2.0
+FLEET_SEEN_EVERY_S = 30.0
+
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Orders:
+    """What a transaction decided. Nothing of it is done before the commit."""
+
+    renewed: bool = False
+    keeps_pool: bool = True
+    dropped: list[Station] = field(default_factory=list)
+    cancelled: list[Station] = field(default_factory=list)
+    claimed: list[tuple[Station, Lease]] = field(default_factory=list)
+    started: list[Station] = field(default_factory=list)
+    resting: list[Station] = field(default_factory=list)
+
+    def carry_out(self) -> None:
+        """Tell the stations."""
+        for station in self.dropped:
+            station.drop()
+        for station in self.cancelled:
+            station.cancel()
+        for station, lease in self.claimed:
+            station.take(lease)
+        for station in self.started:
+            station.submit()
+        for station in self.resting:
+            station.rest()
+
+
+class Turn:
+    """Knows when each kind of entry is due, and writes it."""
+
+    def __init__(self, books: Books, *, ttl_s: float, clock: Callable[[], float]) -> None:
+        self._books = books
+        self._heartbeat = Timer(ttl_s / 3, clock=clock)
+        self._cancel_check = Timer(CANCEL_CHECK_S, clock=clock)
+        self._recovery = Timer(min(RECOVERY_CHECK_S, ttl_s / 3), clock=clock)
+        self._fleet_seen = Timer(FLEET_SEEN_EVERY_S, clock=clock)
+
+    def is_due(self, stations: Sequence[Station]) -> bool:
+        """Whether there is any reason to open a transaction, outcomes and new nodes apart."""
+        timers = (self._heartbeat, self._recovery, self._fleet_seen)
+        return (
+            any(timer.is_due for timer in timers)
+            or any(station.wants_work or station.awaits_start for station in stations)
+            or (self._cancel_check.is_due and any(station.lease for station in stations))
+        )
+
+    def write(
+        self,
+        session: Session,
+        stations: Sequence[Station],
+        *,
+        outcomes: Sequence[Outcome],
+        judge_the_impossible: bool,
+    ) -> Orders:
+        """Heartbeat first: where the pool is lost, nothing else is ours to write."""
+        orders = Orders()
+        if self._heartbeat.is_due:
+            self._renew(session, stations, outcomes, orders)
+            if not orders.keeps_pool:
+                return orders
+        for outcome in outcomes:
+            self._books.settle(session, outcome)
+        if self._fleet_seen.is_due:
+            self._books.register(session, [s.node for s in stations if not s.is_closing])
+        if self._recovery.is_due:
+            self._books.recover(session)
+            if judge_the_impossible:
+                self._books.fail_unplaceable(session)
+        if self._cancel_check.is_due:
+            self._look_for_cancelled(session, stations, orders)
+        self._start(session, stations, orders)
+        self._claim(session, stations, orders)
+        return orders
+
+    def committed(self, orders: Orders) -> None:
+        """Count anew for everything that was due."""
+        if orders.renewed:
+            self._heartbeat.restart()
+        for timer in (self._cancel_check, self._recovery, self._fleet_seen):
+            if timer.is_due:
+                timer.restart()
+
+    def show_fleet(self) -> None:
+        """A node has arrived: register all of them in the next transaction."""
+        self._fleet_seen.expire()
+
+    def _renew(
+        self,
+        session: Session,
+        stations: Sequence[Station],
+        outcomes: Sequence[Outcome],
+        orders: Orders,
+    ) -> None:
+        held = [station.lease for station in stations if station.lease]
+        unwritten = [outcome.lease for outcome in outcomes]
+        renewal = self._books.renew(session, [*held, *unwritten])
+        orders.renewed, orders.keeps_pool = True, renewal.keeps_pool
+        for station in stations:
+            if station.lease in renewal.lost:
+                log.warning(
+                    "lease_lost", trial_id=station.lease.trial_id, attempt=station.lease.attempt
+                )
+                orders.dropped.append(station)
+
+    def _look_for_cancelled(
+        self, session: Session, stations: Sequence[Station], orders: Orders
+    ) -> None:
+        held = [station.lease for station in stations if station.lease]
+        cancelled = self._books.cancelled(session, held)
+        orders.cancelled += [station for station in stations if station.lease in cancelled]
+
+    def _start(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
+        for station in stations:
+            lease = station.awaits_start
+            if lease is None or station in orders.dropped or station in orders.cancelled:
+                continue
+            if self._books.start(session, lease):
+                orders.started.append(station)
+            else:
+                orders.dropped.append(station)
+
+    def _claim(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
+        """A group that is ready begins in the same transaction."""
+        for station in stations:
+            if not station.wants_work:
+                continue
+            lease = self._books.claim(session, station)
+            if lease is None:
+                orders.resting.append(station)
+                continue
+            orders.claimed.append((station, lease))
+            if station.is_ready_for(lease) and self._books.start(session, lease):
+                orders.started.append(station)
