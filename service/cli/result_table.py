@@ -1,71 +1,71 @@
-from collections.abc import Mapping, Sequence
+"""Results as tables, one for each series of batches."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
+
+from rich.console import Console
 from rich.table import Table
 
 from service.cli.formats import interval, percent
-from service.cli.terminal import cell, new_table
+from service.cli.terminal import cell, new_table, say
 from service.cli.wire import Result, Spec
 
-COLUMNS = (
-    *("model", "dtype", "block", "phase", "batch", "tp"),
-    *("step time", "comm", "speed-up", "collectives", "notes"),
-)
-NUMBERS = ("batch", "tp", "step time", "comm", "speed-up", "collectives")
-NAMES = ("model", "dtype")
-"""Columns that say nothing where all points have the same."""
+COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "")
 
 
-def result_table(results: Sequence[Result], *, title: str = "") -> Table:
-    """One row for each point, degrees of one batch under each other."""
+def show_results(console: Console, results: Sequence[Result]) -> None:
+    """Print a table for each series, and below them what the letters beside the rows mean."""
     single = {_twin(result): result for result in results if result.spec.tp_degree == 1}
-    ordered = sorted(results, key=_order)
-    rows = [_row(result, single) for result in ordered]
-    shown = [index for index in range(len(COLUMNS)) if _is_worth_showing(index, rows)]
-    table = new_table(title, [COLUMNS[index] for index in shown], right=NUMBERS)
-    previous: Result | None = None
-    for result, row in zip(ordered, rows, strict=True):
-        if previous is not None and _series(previous.spec) != _series(result.spec):
-            table.add_section()
-        table.add_row(*(cell(row[index]) for index in shown))
-        previous = result
+    flags = dict.fromkeys(flag for result in results for flag in result.quality)
+    letters = {flag: _letter(index) for index, flag in enumerate(flags)}
+    series: dict[str, list[Result]] = {}
+    for result in results:
+        series.setdefault(_series(result.spec), []).append(result)
+    for name, members in series.items():
+        console.print(_table(name, members, single=single, letters=letters))
+    for flag, letter in letters.items():
+        say(console, f"{letter}  {flag}", "dim")
+
+
+def _table(
+    name: str,
+    results: Iterable[Result],
+    *,
+    single: Mapping[tuple[str, ...], Result],
+    letters: Mapping[str, str],
+) -> Table:
+    table = new_table(name, COLUMNS, right=COLUMNS[:-1])
+    for result in sorted(results, key=lambda one: (one.spec.batch, one.spec.tp_degree)):
+        is_sharded = result.spec.tp_degree > 1
+        row = (
+            result.spec.batch,
+            result.spec.tp_degree,
+            interval(result.step_time_us),
+            percent(result.communication_share) if is_sharded else "",
+            _speed_up(result, single.get(_twin(result))) if is_sharded else "",
+            result.num_collectives,
+            " ".join(letters[flag] for flag in result.quality),
+        )
+        table.add_row(*map(cell, row))
     return table
 
 
-def _row(result: Result, single: Mapping[tuple[str, ...], Result]) -> tuple[str, ...]:
-    spec, base = result.spec, single.get(_twin(result))
-    speed_up = ""
-    if base is not None and spec.tp_degree > 1:
-        speed_up = f"{base.step_time_us.median / result.step_time_us.median:.2f}x"
-    return (
-        spec.model.label,
-        spec.dtype,
-        spec.block,
-        spec.phase,
-        str(spec.batch) if spec.seq == 1 else f"{spec.batch} x {spec.seq}",
-        str(spec.tp_degree),
-        interval(result.step_time_us),
-        percent(result.communication_share) if spec.tp_degree > 1 else "",
-        speed_up,
-        str(result.num_collectives),
-        ", ".join(result.quality),
-    )
+def _speed_up(result: Result, base: Result | None) -> str:
+    if base is None:
+        return ""
+    return f"{base.step_time_us.median / result.step_time_us.median:.2f}x"
 
 
-def _is_worth_showing(index: int, rows: Sequence[tuple[str, ...]]) -> bool:
-    values = {row[index] for row in rows}
-    return len(values) > 1 if COLUMNS[index] in NAMES else values != {""}
-
-
-def _order(result: Result) -> tuple[str, str, str, str, int, int, int]:
-    spec = result.spec
-    return (*_series(spec), spec.seq, spec.batch, spec.tp_degree)
-
-
-def _series(spec: Spec) -> tuple[str, str, str, str]:
-    return spec.model.label, spec.block, spec.phase, spec.dtype
+def _series(spec: Spec) -> str:
+    """Name of the series; a sequence length of one goes without saying."""
+    seq = f", seq {spec.seq}" if spec.seq != 1 else ""
+    return f"{spec.model.label} {spec.block} {spec.phase}{seq}, {spec.dtype}"
 
 
 def _twin(result: Result) -> tuple[str, ...]:
     """What a point shares with the one that differs in tp_degree alone."""
-    spec = result.spec
-    return (result.sweep_id, *_series(spec), str(spec.batch), str(spec.seq))
+    return (result.sweep_id, _series(result.spec), str(result.spec.batch))
+
+
+def _letter(index: int) -> str:
+    return ascii_lowercase[index] if index < len(ascii_lowercase) else str(index)

@@ -11,7 +11,7 @@ from service.cli.client import Client, new_key
 from service.cli.configuration import load_settings
 from service.cli.demonstration import LocalService
 from service.cli.options import AsJson, SweepFile
-from service.cli.result_table import result_table
+from service.cli.result_table import show_results
 from service.cli.supervise.preparation import (
     free_port,
     is_port_free,
@@ -105,7 +105,7 @@ def _show(client: Client, sweep: Sweep, *, console: Console, as_json: bool) -> N
         shown = {"results": results.items, "breakeven": breakeven.items}
         print_json({"sweep": state, **shown})
         return
-    console.print(result_table(results.read(Result), title=sweep.name))
+    show_results(console, results.read(Result))
     for series in breakeven.read(BreakEven):
         say(console, f"break-even  {series.sentence}")
 

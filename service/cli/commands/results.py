@@ -6,8 +6,8 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
-from service.cli.result_table import result_table
-from service.cli.terminal import print_json, say, show_table
+from service.cli.result_table import show_results
+from service.cli.terminal import print_json, say
 from service.cli.wire import Result
 
 app = typer.Typer()
@@ -44,6 +44,9 @@ def results(
         print_json(found.document)
         return
     console = Console()
-    show_table(console, result_table(found.read(Result)), empty="no results")
+    measured = found.read(Result)
+    show_results(console, measured)
+    if not measured:
+        say(console, "no results")
     if found.next_cursor is not None:
         say(console, f"there are more than {limit}; --limit shows them")

@@ -172,7 +172,20 @@ def test_results_show_speed_up_against_one_device(fake: FakeServer, run: Run) ->
     assert "1.50x" in row
     assert "25%" in row
     assert row.split()[-1] == "2"
-    assert "pythia-31m" not in outcome.out, "what all points share has no column"
+    assert "pythia-31m mlp train, float32" in outcome.out
+
+
+def test_results_fit_a_narrow_terminal_and_explain_their_marks(
+    fake: FakeServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    noisy = result(tp_degree=2, step_us=123456, quality=["unstable", "exposed_not_resolved"])
+    fake.on("GET /v1/results", Reply(page(result(step_us=123456), noisy)))
+    lines = [line.rstrip() for line in run("results").out.splitlines()]
+    row = next(line for line in lines if "123 [117, 130] ms" in line and line.endswith("a b"))
+    assert "…" not in row
+    assert "a  unstable" in lines
+    assert "b  exposed_not_resolved" in lines
 
 
 @pytest.mark.parametrize("command", ["sweeps", "results", "nodes"])
