@@ -21,7 +21,14 @@ _POINT_CODES = frozenset(
      "collective_count_mismatch", "proof_failed", "result_not_stored"}
 )  # fmt: skip
 _CLUSTER_CODES = frozenset(
-    {"no_resources", "cluster_error", "order_mismatch", "worker_error", "lease_expired"}
+    {
+        "no_resources",
+        "cluster_error",
+        "order_mismatch",
+        "worker_error",
+        "lease_expired",
+        "start_failed",
+    }
 )
 _PATIENT_CODES = frozenset({"host_memory"})
 """Tried once more when nothing else runs there, then final."""

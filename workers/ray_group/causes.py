@@ -67,7 +67,7 @@ def loss_of(error: RayError, *, rank: int, words: LastWords | None) -> Loss:
     if _host_is_lost(error, words):
         message = f"the host of rank {rank} is lost: {_first_lines(str(error))}"
         return _loss(Blame.HOST, "host_lost", message, rank=rank, words=words)
-    if isinstance(error, RuntimeEnvSetupError):
+    if isinstance(error, RuntimeEnvSetupError) or _never_came_to_be(error):
         return _loss(Blame.CLUSTER, "start_failed", str(error), rank=rank, words=words)
     if isinstance(error, RayActorError | WorkerCrashedError):
         return _death(str(error), rank=rank, words=words)
@@ -85,7 +85,7 @@ def hang(rank: int, *, silent_for_s: float, words: LastWords | None) -> Loss:
 def overrun(step: str, *, late: Sequence[int], limit_s: float, words: LastWords | None) -> Loss:
     """Ranks that answer pings, but not the call."""
     message = f"{step}: rank {', '.join(map(str, late))} did not finish within {limit_s:.0f} s"
-    code = "deadline_exceeded" if step == "measure" else "start_failed"
+    code = "deadline_exceeded" if step == "measure" else "start_timeout"
     return _loss(Blame.RANK, code, message, rank=late[0], words=words)
 
 
@@ -183,6 +183,10 @@ def _host_is_lost(error: RayError, words: LastWords | None) -> bool:
     if isinstance(error, ActorDiedError) and "node has died" in str(error):
         return True
     return isinstance(error, ActorUnavailableError) and words is None
+
+
+def _never_came_to_be(error: RayError) -> bool:
+    return isinstance(error, RayActorError) and error.actor_init_failed
 
 
 def _exit_detail(ray_message: str) -> str:
