@@ -146,6 +146,8 @@ def _quality(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> tupl
         flags.append("oversubscribed")
     if is_cpu and spec.tp_degree > 1 and not environment.realtime_io:
         flags.append("scheduler_noise")
+    if environment.niceness > 0:
+        flags.append("low_priority")
     if spec.kv_copies > 1 and spec.block != "mlp":
         flags.append("kv_heads_replicated")
     return tuple(flags)

@@ -6,6 +6,7 @@ MEANINGS = {
     "oversubscribed": "more ranks than cores shared the host: times hold the scheduler's as well",
     "scheduler_noise": "communication threads waited for the scheduler's tick: small messages "
     "look slower than they are",
+    "low_priority": "the ranks' processes were niced: anything else on the host took their core",
     "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
     "shrink with tp_degree",
     "unstable": "steps of one trial differ widely: read the median with care",

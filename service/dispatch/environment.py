@@ -23,6 +23,8 @@ _OF_OUR_OWN = {
     "RAY_health_check_timeout_ms": "5000",
     "RAY_health_check_failure_threshold": "5",
     "RAY_DEDUP_LOGS": "0",
+    # Ray runs its workers at niceness 15, where anything else on the host takes their core.
+    "RAY_worker_niceness": "0",
 }
 
 

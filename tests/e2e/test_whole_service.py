@@ -109,6 +109,11 @@ def test_the_figures_are_plausible(results: list[Any]) -> None:
             assert result["communication_time_us"] == 0
 
 
+def test_ranks_are_not_niced_by_whoever_started_them(results: list[Any]) -> None:
+    assert {result["environment"]["niceness"] for result in results} == {0}
+    assert not any("low_priority" in result["quality"] for result in results)
+
+
 def test_raw_samples_of_every_rank_and_pass_are_kept(results: list[Any]) -> None:
     for result in results:
         assert len(result["trials"]) == 2

@@ -35,6 +35,8 @@ class Environment(Frozen):
     realtime_io: bool
     """Whether gloo's IO threads run above the compute threads (SCHED_FIFO)."""
     flush_denormal: bool
+    niceness: int = 0
+    """Of the rank's process; above 0 anything else on the host takes its core."""
     variables: dict[str, str]
     """Allow-listed environment variables that change what is measured."""
     load_average: float

@@ -52,6 +52,7 @@ def environment(*, backend: str, realtime_io: bool) -> Environment:
         num_threads=torch.get_num_threads(),
         realtime_io=realtime_io,
         flush_denormal=not has_gpu,
+        niceness=os.getpriority(os.PRIO_PROCESS, 0),
         variables={name: os.environ[name] for name in RECORDED_VARIABLES if name in os.environ},
         load_average=load_average(),
     )
