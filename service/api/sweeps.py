@@ -32,6 +32,7 @@ SweepBody = Annotated[SweepSpec, Body(openapi_examples=SWEEPS)]
 KeyHeader = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         pattern=r"^[\x21-\x7e]{1,255}$",
         description="Send the same key again and the sweep of the first time is answered.",
     ),

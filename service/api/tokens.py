@@ -29,9 +29,9 @@ def _in_the_future(moment: datetime) -> datetime:
 class TokenRequest(Frozen):
     """Who gets a token, for what and until when."""
 
-    name: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\P{Cc}+$")] = (
-        Field(description="Written beside everything that is done with the token.")
-    )
+    name: Annotated[
+        str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
+    ] = Field(description="Written beside everything that is done with the token.")
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
     expires_at: Annotated[Moment, AfterValidator(_in_the_future)] | None = None
 

@@ -85,13 +85,9 @@ def test_what_is_no_json_is_400(body: bytes, client: TestClient) -> None:
     )
 
 
-def test_a_body_over_the_limit_is_413_before_it_is_all_there(client: TestClient) -> None:
-    sent = 0
-
+def test_a_body_over_the_limit_is_413(client: TestClient) -> None:
     def stream() -> Iterator[bytes]:
-        nonlocal sent
         for _ in range(64):
-            sent += 1
             yield b" " * (1 << 16)
 
     answer = client.post("/v1/sweeps", content=stream(), headers=JSON)
@@ -179,7 +175,7 @@ def test_a_wrong_parameter_is_named(path: str, pointer: str, client: TestClient)
 def test_an_idempotency_key_is_a_short_word(key: str, client: TestClient) -> None:
     answer = client.post("/v1/sweeps", json=BODY, headers={"Idempotency-Key": key})
     _problem(answer, status=422, code="invalid_request")
-    assert [pointer.lower() for pointer in _pointers(answer)] == ["header:idempotency-key"]
+    assert list(_pointers(answer)) == ["header:Idempotency-Key"]
 
 
 @pytest.mark.parametrize("seq", ["-1", "x", "99999999999999999999"])
