@@ -57,8 +57,7 @@ def demo(
         _show(client, sweep, console=console, as_json=as_json)
         say(console, f"API {client.url}/v1   documentation {client.url}/docs", "bold")
         if not ends:
-            say(console, "serving until Ctrl-C")
-            _sleep_until_interrupted()
+            _serve_until_interrupted(console)
         steps.say("stopping")
     steps.say("everything is stopped")
     raise typer.Exit(exit_code_of(sweep))
@@ -115,7 +114,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _sleep_until_interrupted() -> None:
+def _serve_until_interrupted(console: Console) -> None:
     with contextlib.suppress(KeyboardInterrupt):
+        say(console, "serving until Ctrl-C")
         while True:
             time.sleep(3600)
