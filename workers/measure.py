@@ -4,16 +4,17 @@ Legend: B batch, S sequence, H hidden.
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from workers.contract.axes import Pass, Phase
-from workers.contract.errors import OrderMismatchError
+from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
-from workers.contract.trial import Proof, RankResult, TrialOrder
+from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
 from workers.contract.workload import expected_messages
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
@@ -86,12 +87,14 @@ def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
     num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
     spans.clear()
     sampled = sample(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+    measured_spans = spans.collect()
+    check_every_step_is_counted(sampled.passes, measured_spans)
     return RankResult(
         rank=seat.rank,
         device=seat.device_facts,
         environment=environment,
         passes=sampled.passes,
-        spans=spans.collect(),
+        spans=measured_spans,
         shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
         proof=proof,
         num_warmup_steps=num_warmup,
@@ -109,6 +112,16 @@ def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
     if len(set(peers.exchange_bytes(told))) > 1:
         msg = f"the ranks of trial {order.trial_id} were given different points, seeds or attempts"
         raise OrderMismatchError(msg)
+
+
+def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Sequence[Span]) -> None:
+    """Compare the calls that were timed with the steps: what was proved must also be what ran."""
+    num_steps = len(passes[Pass.SPLIT].step_ns) if Pass.SPLIT in passes else 0
+    for span in spans:
+        if len(span.enter_ns) != num_steps:
+            msg = f"{span.where} was timed {len(span.enter_ns)} times in {num_steps} steps; "
+            msg += "does the timed input require a gradient, as the proved one did?"
+            raise CollectiveCountError(msg)
 
 
 def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:

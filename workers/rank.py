@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.fx.experimental.symbolic_shapes  # else the first backward loads it
 
 from workers.contract.errors import DeviceMemoryError, RendezvousError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous

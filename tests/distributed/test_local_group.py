@@ -13,15 +13,17 @@ import psutil
 import pytest
 
 from tests.unit.workers.builders import order
-from workers.contract.axes import Pass
+from workers.contract.axes import Collective, Pass
 from workers.contract.errors import (
+    CollectiveCountError,
     DeviceMemoryError,
     OrderMismatchError,
     RankLostError,
 )
 from workers.contract.hardware import NodeFacts
-from workers.contract.trial import RankResult, TrialOrder
+from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
 from workers.local import LocalGroup
+from workers.measure import check_every_step_is_counted
 from workers.rank import Rank
 from workers.runtime.probe import probe_node
 
@@ -100,6 +102,19 @@ def test_replicated_key_value_heads_are_flagged(group: LocalGroup) -> None:
         "num_key_value_heads": 1,
     }
     assert "kv_heads_replicated" in group.measure(order(block="attention", model=shape)).quality
+
+
+def test_a_timed_step_that_runs_fewer_collectives_than_the_proved_one_is_refused() -> None:
+    samples = PassSamples(step_ns=(1, 1, 1), forward_ns=(1, 1, 1))
+    span = Span(
+        op=Collective.ALL_REDUCE,
+        where="mlp.backward",
+        message_bytes=4,
+        enter_ns=(1, 2),
+        exit_ns=(2, 3),
+    )
+    with pytest.raises(CollectiveCountError, match="require a gradient"):
+        check_every_step_is_counted({Pass.SPLIT: samples}, [span])
 
 
 class FaultyRank(Rank):

@@ -16,7 +16,9 @@ class Communicator:
     a GPU group travel beside, not through, what is measured.
     """
 
-    def __init__(self, groups: dict[int, dist.ProcessGroup | None], *, io_threads: IoThreads) -> None:
+    def __init__(
+        self, groups: dict[int, dist.ProcessGroup | None], *, io_threads: IoThreads
+    ) -> None:
         self._groups = groups
         self.io_threads = io_threads
 
