@@ -49,7 +49,8 @@ class Application(FastAPI):
     def openapi(self) -> openapi.Document:
         """Build the document once."""
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.build(self, ROUTERS)
+            service: Service = self.state.service
+            self.openapi_schema = openapi.build(self, ROUTERS, service.access)
         return self.openapi_schema
 
 

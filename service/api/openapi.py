@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRouter
 
+from service.api.access import Access
 from service.api.answers import answers
 from service.api.problems import MEDIA_TYPE, Problem
 from service.api.route import ApiRoute, routes_of
@@ -21,7 +22,7 @@ DESCRIPTION = (
 )
 
 
-def build(app: FastAPI, routers: Iterable[APIRouter]) -> Document:
+def build(app: FastAPI, routers: Iterable[APIRouter], access: Access) -> Document:
     """Describe the application."""
     document = get_openapi(
         title=app.title,
@@ -40,13 +41,13 @@ def build(app: FastAPI, routers: Iterable[APIRouter]) -> Document:
     for route in routes_of(routers):
         for method in route.methods or () if route.include_in_schema else ():
             operation = document["paths"][route.path][method.lower()]
-            _describe(operation, route)
+            _describe(operation, route, access)
             if route.name in examples:
                 _show(operation, examples[route.name].model_dump(mode="json"))
     return document
 
 
-def _describe(operation: Document, route: ApiRoute) -> None:
+def _describe(operation: Document, route: ApiRoute, access: Access) -> None:
     """Add who may call it and how it fails."""
     responses = operation["responses"]
     if "HTTPValidationError" in str(responses.get("422", "")):
@@ -55,7 +56,7 @@ def _describe(operation: Document, route: ApiRoute) -> None:
     for status, description in (("4XX", "The request's fault."), ("5XX", "The service's fault.")):
         responses[status] = {"description": description, "content": problem}
     if (scope := route.requirement.scope) is not None:
-        operation["security"] = [{"token": []}]
+        operation["security"] = [{"token": []}, *([{}] if access is Access.OPEN else [])]
         operation["x-scope"] = str(scope)
 
 

@@ -110,9 +110,12 @@ def _judge(point: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
 
 def _fits(point: PointSpec, nodes: Sequence[NodeFacts]) -> bool:
     needed = estimated_bytes(point)
-    return any(
-        node.num_slots >= point.tp_degree and node.slot_memory_bytes >= needed for node in nodes
-    )
+    return any(node.num_slots >= point.tp_degree and _has_room(node, needed) for node in nodes)
+
+
+def _has_room(node: NodeFacts, needed: int) -> bool:
+    """A node that could not tell its memory is given the benefit of the doubt."""
+    return node.slot_memory_bytes == 0 or node.slot_memory_bytes >= needed
 
 
 def _degrees(point: PointSpec, works: Callable[[PointSpec], bool]) -> tuple[int, ...]:

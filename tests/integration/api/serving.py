@@ -1,7 +1,6 @@
 """The API behind a real socket, in a thread of the test."""
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +10,15 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
+from service.api.__main__ import listen
+
 
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
     config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -35,7 +35,7 @@ def _start(log: Path, **settings: str) -> subprocess.Popen[str]:
     with log.open("w") as errors:
         return subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "service.api"],
-            env=_environment(port="0", **settings),
+            env=_environment(**{"port": "0"} | settings),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -116,6 +116,28 @@ def test_elsewhere_it_starts_only_with_a_token_and_asks_for_it(
         headers = {"Authorization": f"Bearer {secret}"}
         assert httpx2.get(url, headers=headers, timeout=PATIENCE_S).status_code == 200
     assert secret not in (tmp_path / "log").read_text()
+
+
+def test_answers_do_not_wait_for_acknowledgements(sqlite_url: str, tmp_path: Path) -> None:
+    """A client that keeps its connection would wait 40 ms for each, however quick the answer."""
+    given = {"database_url": sqlite_url, "home": str(tmp_path)}
+    with _running(tmp_path / "log", **given) as (_, greeting):
+        took: list[float] = []
+        with httpx2.Client(base_url=_address(greeting), timeout=PATIENCE_S) as client:
+            for _ in range(30):
+                began = time.monotonic()
+                client.get("/livez")
+                took.append(time.monotonic() - began)
+    assert min(took) < 0.03
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(sqlite_url: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        given = {"database_url": sqlite_url, "home": str(tmp_path), "port": port}
+        with _start(tmp_path / "log", **given) as process:
+            assert process.wait(PATIENCE_S) == 78
+    assert f"127.0.0.1:{port}: Address already in use" in (tmp_path / "log").read_text()
 
 
 def test_a_password_is_not_in_the_greeting(tmp_path: Path) -> None:

@@ -75,6 +75,11 @@ def test_memory_and_devices_must_be_on_the_same_node() -> None:
     assert plan.expand(asked, nodes=nodes, max_points=100).points == ()
 
 
+def test_a_node_that_could_not_tell_its_memory_is_not_held_against_a_point() -> None:
+    asked = spec(models="llama-3-405b", tp_degree=1, batch=1)
+    assert plan.expand(asked, nodes=[node(slot_memory_bytes=0)], max_points=100).points
+
+
 def test_only_nodes_of_the_wanted_kind_count() -> None:
     nodes = [node(accelerator="NVIDIA H100", num_slots=2), node(name="b", num_slots=8)]
     asked = spec(tp_degree=[2, 4], where={"accelerator": "h100"})
