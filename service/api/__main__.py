@@ -19,6 +19,7 @@ from service.store.engine import Sessions, create_engine
 from service.telemetry import configure_logging
 
 GRACE_S = 5
+BACKLOG = 2048
 CANNOT_START = 78
 """EX_CONFIG: starting again changes nothing until somebody changes the configuration."""
 
@@ -80,6 +81,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(found[0][4])
+        listening.listen(BACKLOG)  # before the greeting: whoever reads it may connect
     except OSError:
         listening.close()
         raise

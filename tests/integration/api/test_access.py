@@ -121,13 +121,10 @@ def test_two_tokens_may_use_the_same_idempotency_key(
     assert len(ids) == 2
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["", "Bearer", "Bearer x", "Basic dXNlcjpwdw==", "Bearer tps_0.0", "Bearer tps_é", "tps_1.2"],
-)
-def test_what_is_no_token_is_401(header: str, guarded: TestClient) -> None:
-    answer = guarded.get("/v1/sweeps", headers={b"Authorization": header.encode()})
-    assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+def test_what_is_no_token_is_401(guarded: TestClient) -> None:
+    for header in ("", "Bearer", "Bearer x", "Basic dXNlcg==", "Bearer tps_0.0", "tps_1.2", "é"):
+        answer = guarded.get("/v1/sweeps", headers={b"Authorization": header.encode()})
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), header
 
 
 def test_an_expired_token_is_401(guarded: TestClient, sessions: Sessions) -> None:

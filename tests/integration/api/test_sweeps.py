@@ -219,19 +219,14 @@ def test_a_retry_of_what_did_not_fail_is_a_conflict(client: TestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
+@pytest.mark.parametrize("sweep_id", ["no-such", "0199aaaa-0000-7000-8000-000000000000", "%00"])
+def test_a_sweep_that_is_not_there_is_404(sweep_id: str, client: TestClient) -> None:
+    for method, path in [
         ("GET", ""),
         ("GET", "/points"),
         ("GET", "/events"),
         ("POST", "/cancel"),
         ("POST", "/retry"),
-    ],
-)
-@pytest.mark.parametrize("sweep_id", ["no-such", "0199aaaa-0000-7000-8000-000000000000", "%00"])
-def test_a_sweep_that_is_not_there_is_404(
-    method: str, path: str, sweep_id: str, client: TestClient
-) -> None:
-    answer = client.request(method, f"/v1/sweeps/{sweep_id}{path}")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    ]:
+        answer = client.request(method, f"/v1/sweeps/{sweep_id}{path}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
