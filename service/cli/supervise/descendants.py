@@ -9,7 +9,7 @@ from collections.abc import Collection
 import psutil
 
 PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_S = 5
+GRACE_S, PATIENCE_S = 2, 5
 
 
 def adopt_orphans() -> None:
@@ -27,19 +27,26 @@ def reap_orphans(known: Collection[int]) -> None:
             os.waitpid(found.si_pid, os.WNOHANG)
 
 
-def kill_orphans(known: Collection[int]) -> int:
-    """Kill all descendants that do not descend from `known`; returns how many there were."""
-    num_killed = 0
-    while strays := [child for child in psutil.Process().children() if child.pid not in known]:
-        doomed = [*strays, *(kin for stray in strays for kin in _descendants(stray))]
-        for process in doomed:
+def end_orphans(known: Collection[int]) -> None:
+    """See that no descendant is left that does not descend from `known`.
+
+    They get a moment first: some are there to clean up after the one that died.
+    """
+    orphans = _orphans(known)
+    psutil.wait_procs(orphans, timeout=GRACE_S)
+    while alive := _orphans(known):
+        for process in alive:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        num_killed += len(doomed)
-        _, alive = psutil.wait_procs(doomed, timeout=PATIENCE_S)
-        if alive:
+        _, immortal = psutil.wait_procs(alive, timeout=PATIENCE_S)
+        if immortal:
             break
-    return num_killed
+
+
+def _orphans(known: Collection[int]) -> list[psutil.Process]:
+    """Children that are nobody's, with all of theirs."""
+    adopted = [child for child in psutil.Process().children() if child.pid not in known]
+    return [*adopted, *(kin for child in adopted for kin in _descendants(child))]
 
 
 def _descendants(process: psutil.Process) -> list[psutil.Process]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from service.cli.supervise.child import HEALTHY_S, Child, ChildSpec, Report, restart_delay_s
-from service.cli.supervise.descendants import adopt_orphans, kill_orphans, reap_orphans
+from service.cli.supervise.descendants import adopt_orphans, end_orphans, reap_orphans
 
 POLL_S = 0.2
 EX_CONFIG = 78
@@ -67,7 +67,7 @@ class Supervisor:
         child.kill_group()
         child.finish()
         slot.child = None
-        kill_orphans(self._pids())
+        end_orphans(self._pids())
         if status == EX_CONFIG:
             self.gave_up = slot.spec.name
             self._stopping.set()
@@ -94,7 +94,7 @@ class Supervisor:
                 self._report(SUPERVISOR, f"{child.spec.name} did not stop in time and is killed")
             child.kill_group()
             child.finish()
-        kill_orphans(())
+        end_orphans(())
 
     def _pids(self) -> list[int]:
         return [slot.child.pid for slot in self._slots if slot.child is not None]

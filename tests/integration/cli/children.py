@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 START_IN_OWN_SESSION = "import subprocess, sys; subprocess.Popen(sys.argv[1:], process_group=0)"
 
 
-def _sleep() -> None:
+TIDY_UP = (
+    "import pathlib, sys, time; sys.stdin.read(); time.sleep(.2); pathlib.Path(sys.argv[1]).touch()"
+)
+
+
+def _sleep(*held: object) -> None:
+    """Sleep for good, with what must not be closed before."""
+    del held
     print("sleeping", flush=True)  # noqa: T201 - a test reads it
     while True:
         time.sleep(60)
@@ -49,6 +56,15 @@ def prolific() -> None:
     _sleep()
 
 
+def tidied() -> None:
+    """Have somebody who sees the end of it and cleans up, in a process group of its own."""
+    tidier = [sys.executable, "-c", TIDY_UP, os.environ["TIDIED"]]
+    quiet = subprocess.DEVNULL
+    _sleep(
+        subprocess.Popen(tidier, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, process_group=0)
+    )
+
+
 def misconfigured() -> None:
     """Say that it cannot work as things are."""
     print("no such database", flush=True)  # noqa: T201 - a test reads it
@@ -64,6 +80,7 @@ ROLES: Mapping[str, Callable[[], None]] = {
     "polite": polite,
     "stubborn": stubborn,
     "prolific": prolific,
+    "tidied": tidied,
     "misconfigured": misconfigured,
     "dying": dying,
 }

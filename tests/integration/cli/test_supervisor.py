@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,14 +18,16 @@ PATIENCE_S = 15
 class Supervised:
     """A supervisor in a process of its own, with the lines that it writes."""
 
-    def __init__(self, *roles: str, patience_s: float) -> None:
+    def __init__(self, *roles: str, patience_s: float, environment: Mapping[str, str]) -> None:
         module = "tests.integration.cli.supervised"
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, str(patience_s), *roles],
             cwd=ROOT,
+            env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         self.said: list[tuple[str, str]] = []
         self.seen: set[psutil.Process] = set()
@@ -77,8 +79,10 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def supervising(*roles: str, patience_s: float = 1) -> Iterator[Supervised]:
-    running = Supervised(*roles, patience_s=patience_s)
+def supervising(
+    *roles: str, patience_s: float = 1, environment: Mapping[str, str] | None = None
+) -> Iterator[Supervised]:
+    running = Supervised(*roles, patience_s=patience_s, environment=environment or {})
     try:
         yield running
     finally:
@@ -103,6 +107,15 @@ def test_signal_stops_children_politely_and_leaves_no_process(number: signal.Sig
         assert running.process.wait(PATIENCE_S) == 0
         assert len(running.seen) == 2
         assert running.survivors() == []
+
+
+def test_ctrl_c_of_a_terminal_reaches_only_the_supervisor() -> None:
+    with supervising("polite") as running:
+        running.read_until("polite", "sleeping")
+        os.killpg(running.process.pid, signal.SIGINT)
+        running.read_until("tpsweep", "stopped")
+        assert ("polite", "stopped politely") in running.said
+        assert not any("KeyboardInterrupt" in message for _, message in running.said)
 
 
 def test_killed_child_is_started_again() -> None:
@@ -186,3 +199,11 @@ def test_child_that_cannot_work_as_things_are_is_not_started_again() -> None:
         assert "starts again" not in rest
         assert "misconfigured cannot work as things are" in rest
         assert running.survivors() == []
+
+
+def test_what_cleans_up_after_a_dead_child_gets_the_time_for_it(tmp_path: Path) -> None:
+    with supervising("tidied", environment={"TIDIED": str(tmp_path / "tidied")}) as running:
+        running.read_until("tidied", "sleeping")
+        os.kill(running.pid_of("tidied"), signal.SIGKILL)
+        running.read_until("tpsweep", "starts again")
+        assert (tmp_path / "tidied").exists()

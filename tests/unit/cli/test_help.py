@@ -65,6 +65,6 @@ def test_version_is_shown(run: Run) -> None:
 
 
 def test_a_typo_is_a_usage_error_with_a_suggestion(run: Run) -> None:
-    outcome = run("sumbit")
+    outcome = run("submi")
     assert outcome.code == ExitCode.USAGE
     assert "submit" in outcome.err
