@@ -1,6 +1,6 @@
 """Which nodes the cluster has, and what they are. Looks at each node once, when it appears."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,15 +37,18 @@ class RayNode(BaseModel):
         return self.is_alive and (self.num_cpus > 0 or self.resources.get("GPU", 0) > 0)
 
 
-def name_nodes(nodes: Sequence[RayNode]) -> dict[str, RayNode]:
-    """Name each node after its host; several on one host get a part of their id as well."""
+def name_nodes(nodes: Sequence[RayNode], *, known: Mapping[str, RayNode]) -> dict[str, RayNode]:
+    """Name each node after its host; several on one host get a part of their id as well.
+
+    A node keeps the name it has, whoever comes and goes.
+    """
+    names = {node.node_id: name for name, node in known.items()}
     hosts = [node.hostname for node in nodes]
-    return {
-        node.hostname
-        if hosts.count(node.hostname) == 1
-        else f"{node.hostname}-{node.node_id[:8]}": node
-        for node in nodes
-    }
+    for node in nodes:
+        is_alone = hosts.count(node.hostname) == 1
+        name = node.hostname if is_alone else f"{node.hostname}-{node.node_id[:8]}"
+        names.setdefault(node.node_id, name)
+    return {names[node.node_id]: node for node in nodes}
 
 
 class Look(Protocol):
@@ -100,7 +103,9 @@ class Inventory:
         return Changes(arrived=tuple(self._take_in()), left=left)
 
     def _survey(self) -> tuple[str, ...]:
-        alive = name_nodes([node for node in self._list_nodes() if node.can_hold_ranks])
+        alive = name_nodes(
+            [node for node in self._list_nodes() if node.can_hold_ranks], known=self._seen
+        )
         gone = [
             name
             for name, node in self._seen.items()

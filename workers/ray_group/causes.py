@@ -43,6 +43,9 @@ _TRACES = (
     (signal.SIGSEGV, re.compile(r"Fatal Python error: Segmentation|\*\*\* SIGSEGV received")),
     (signal.SIGBUS, re.compile(r"Fatal Python error: Bus error|\*\*\* SIGBUS received")),
 )
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_LONGEST_TRACE = 900
+"""The end of a traceback says what went wrong."""
 _SELF_DESTRUCT = re.compile(r"^Timeout \(\d+:\d\d:\d\d", re.MULTILINE)  # faulthandler's first line
 
 
@@ -68,7 +71,8 @@ def loss_of(error: RayError, *, rank: int, words: LastWords | None) -> Loss:
         message = f"the host of rank {rank} is lost: {_first_lines(str(error))}"
         return _loss(Blame.HOST, "host_lost", message, rank=rank, words=words)
     if isinstance(error, RuntimeEnvSetupError) or _never_came_to_be(error):
-        return _loss(Blame.CLUSTER, "start_failed", str(error), rank=rank, words=words)
+        message = f"rank {rank} could not be made: {_COLOURS.sub('', str(error))[-_LONGEST_TRACE:]}"
+        return _loss(Blame.CLUSTER, "start_failed", message, rank=rank, words=words)
     if isinstance(error, RayActorError | WorkerCrashedError):
         return _death(str(error), rank=rank, words=words)
     message = f"rank {rank}: {type(error).__name__}: {error}"

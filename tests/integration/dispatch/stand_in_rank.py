@@ -18,7 +18,7 @@ from typing import Protocol
 from workers.contract.axes import Pass
 from workers.contract.errors import DeviceMemoryError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
-from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.hardware import DeviceFacts, Environment, Hardware, NodeFacts
 from workers.contract.trial import PassSamples, Proof, RankResult, TrialOrder
 
 PLAN_VARIABLE = "TPSWEEP_TEST_FAULTS"
@@ -188,6 +188,22 @@ class StandInRank:
             name="stand-in",
             memory_bytes=1 << 30,
         )
+
+
+def probe_gpu_node(name: str, *, address: str, num_cpu_slots: int) -> NodeFacts:
+    """A node that says it has four GPUs."""
+    assert num_cpu_slots
+    return NodeFacts(
+        name=name,
+        address=address,
+        hardware=Hardware(
+            accelerator="Stand-in GPU", memory_class_gib=80, num_devices=4, fabric="nvswitch"
+        ),
+        num_slots=4,
+        slot_memory_bytes=80 << 30,
+        environment=environment(),
+        topology="",
+    )
 
 
 def environment() -> Environment:

@@ -64,6 +64,14 @@ def test_nodes_of_one_host_are_told_apart_by_their_id() -> None:
     assert cluster.later() == (["h1-aaaaaaaa", "h1-bbbbbbbb"], [])
 
 
+def test_a_node_keeps_its_name_when_the_other_on_its_host_leaves() -> None:
+    cluster = FakeCluster(ray_node("a" * 40), ray_node("b" * 40))
+    cluster.later()
+    cluster.nodes = cluster.nodes[1:]
+    assert cluster.later() == ([], ["h1-aaaaaaaa"])
+    assert cluster.inventory.node("h1-bbbbbbbb").node_id == "b" * 40
+
+
 def test_heads_for_control_and_dead_nodes_are_passed_over() -> None:
     cluster = FakeCluster(ray_node("a", cpus=0), ray_node("b", alive=False))
     assert cluster.later() == ([], [])
