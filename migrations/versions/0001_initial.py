@@ -227,7 +227,6 @@ def create_trials() -> None:
     op.create_index(op.f("ix_trials_point_id_state"), "trials", ["point_id", "state"])
     partial_index("ix_trials_queued", "trials", ["sweep_id", "replicate", "position"], QUEUED)
     partial_index("ix_trials_held", "trials", ["sweep_id", "replicate"], HELD)
-    partial_index("ix_trials_expiry", "trials", ["lease_expires_at"], HELD)
     op.create_table(
         "attempts",
         sa.Column("trial_id", ID, nullable=False),

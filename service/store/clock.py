@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, literal
+from sqlalchemy import ColumnElement, String, bindparam, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -40,7 +40,23 @@ def _on_postgresql(element: DatabaseNow, compiler: SQLCompiler, **options: objec
 
 def db_now(session: Session, *, plus: timedelta = _NO_TIME) -> ColumnElement[datetime]:
     """Now, or some time from now, as an expression of SQL."""
+    value = db_now_value(session, plus=plus)
+    return literal(value, UtcDateTime()) if has_own_clock(session) else DatabaseNow(literal(value))
+
+
+def has_own_clock(session: Session) -> bool:
+    """Whether a clock stands in for the database's."""
+    return CLOCK in session.info
+
+
+def db_now_parameter(name: str, *, own_clock: bool) -> ColumnElement[datetime]:
+    """Build the same for a statement that is built once; it takes a `db_now_value` by this name."""
+    if own_clock:
+        return bindparam(name, type_=UtcDateTime())
+    return DatabaseNow(bindparam(name, type_=String()))
+
+
+def db_now_value(session: Session, *, plus: timedelta = _NO_TIME) -> datetime | str:
+    """Return what stands for now: an offset in text, or an instant of the session's own clock."""
     clock: Clock | None = session.info.get(CLOCK)
-    if clock is not None:
-        return literal(clock() + plus, UtcDateTime())
-    return DatabaseNow(literal(f"{plus.total_seconds():+.3f} seconds"))
+    return f"{plus.total_seconds():+.3f} seconds" if clock is None else clock() + plus

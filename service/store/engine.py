@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import psycopg
 import sqlalchemy
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, ExceptionContext, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.orm import ORMExecuteState, Session, sessionmaker
 
+from service.errors import InvalidRequestError
 from service.store.clock import CLOCK, Clock
 
 IMMEDIATE: Final = "sqlite_begin_immediate"
@@ -26,9 +28,19 @@ def create_engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
-    return sqlalchemy.create_engine(
+    engine = sqlalchemy.create_engine(
         parsed, pool_size=_POOL_SIZE, max_overflow=_POOL_OVERFLOW, pool_pre_ping=True
     )
+    event.listen(engine, "handle_error", _blame_the_request)
+    return engine
+
+
+def _blame_the_request(context: ExceptionContext) -> None:
+    """Text that PostgreSQL has no way to store came from outside: a NUL in a name or an id."""
+    if isinstance(context.original_exception, psycopg.DataError):
+        error = str(context.original_exception)
+        if "NUL" in error or "\\u0000" in error:
+            raise InvalidRequestError("text may not contain the character NUL")
 
 
 def _sqlite(url: URL) -> Engine:

@@ -7,10 +7,11 @@ LeaseLostError, and has then changed nothing, if the lease is no longer the hold
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import insert, select, tuple_, update
+from sqlalchemy import String, bindparam, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from service.analysis.summary import summarise
+from service.errors import ConflictError
 from service.store import claiming, ending, recovery, results, sweep_changes
 from service.store.clock import db_now
 from service.store.derived import is_held
@@ -23,6 +24,25 @@ from service.store.states import AttemptOutcome, EventKind, TrialState
 from workers.contract.trial import TrialResult
 
 _NUM_LOST_RACES = 3
+_GRANTED = (
+    select(
+        TrialRow.attempt,
+        TrialRow.sweep_id,
+        TrialRow.point_id,
+        TrialRow.replicate,
+        TrialRow.owner,
+        PointRow.spec,
+        SweepRow.sampling,
+        SweepRow.group_kind,
+        SweepRow.seed,
+        SweepRow.num_devices,
+        SweepRow.degrees,
+        SweepRow.hardware_key,
+    )
+    .join(PointRow, PointRow.id == TrialRow.point_id)
+    .join(SweepRow, SweepRow.id == TrialRow.sweep_id)
+    .where(TrialRow.id == bindparam("granted_id", type_=String()))
+)
 _NO_TIME = timedelta(0)
 
 
@@ -42,26 +62,13 @@ def claim(
     """
     for _ in range(_NUM_LOST_RACES):
         with session.begin_nested() as race:
-            trial_id = session.scalar(
-                update(TrialRow)
-                .where(
-                    TrialRow.id
-                    == claiming.next_trial(session, owner=owner, offer=offer, prefer=prefer)
-                )
-                .values(
-                    state=TrialState.LEASED,
-                    owner=owner,
-                    attempt=TrialRow.attempt + 1,
-                    num_charged=TrialRow.num_charged + 1,
-                    lease_expires_at=db_now(session, plus=ttl),
-                )
-                .returning(TrialRow.id),
-                execution_options={"synchronize_session": False},
-            )
+            trial_id = claiming.take_next(session, owner=owner, offer=offer, ttl=ttl, prefer=prefer)
             if trial_id is None:
                 return None
             if not claiming.is_taken(session, trial_id, owner=owner, prefer=prefer):
-                return _grant(session, trial_id, offer=offer, ttl=ttl)
+                lease = _grant(session, trial_id, offer=offer, ttl=ttl)
+                if lease is not None:
+                    return lease
             race.rollback()
     return None
 
@@ -74,7 +81,10 @@ def start(session: Session, lease: Lease) -> None:
 
 
 def heartbeat(session: Session, leases: Sequence[Lease], *, ttl: timedelta) -> list[Lease]:
-    """Renew; return those that are lost: run out, or another attempt's."""
+    """Renew; return those that are lost: run out, or another attempt's.
+
+    Give it a transaction of its own: it takes trials without their sweeps.
+    """
     if not leases:
         return []
     keys = [(lease.trial_id, lease.attempt) for lease in leases]
@@ -129,7 +139,8 @@ def release(session: Session, lease: Lease) -> TrialState:
 
 def cancel(session: Session, lease: Lease) -> None:
     """Close a held trial of a cancelled sweep, once its ranks have stopped."""
-    sweep_changes.lock_sweep(session, lease.sweep_id)
+    if not sweep_changes.lock_sweep(session, lease.sweep_id):
+        raise ConflictError(f"sweep {lease.sweep_id} is not being cancelled; release its trials")
     ending.end(session, lease, state=TrialState.CANCELLED, outcome=AttemptOutcome.CANCELLED)
     ending.announce(session, lease, EventKind.TRIAL_CANCELLED)
 
@@ -152,33 +163,16 @@ def cancelled(session: Session, leases: Sequence[Lease]) -> list[Lease]:
 def recover_expired(
     session: Session, *, max_attempts: int = DEFAULT_MAX_ATTEMPTS
 ) -> list[Recovered]:
-    """Take back every lease that ran out."""
+    """Take back every lease that ran out, and close what a cancellation just missed."""
+    recovery.finish_cancelled(session)
     return recovery.recover(session, max_attempts=max_attempts)
 
 
-def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> Lease:
-    """Bind the sweep, begin the attempt's record and read what the holder needs."""
-    row = session.execute(
-        select(
-            TrialRow.attempt,
-            TrialRow.sweep_id,
-            TrialRow.point_id,
-            TrialRow.replicate,
-            TrialRow.owner,
-            PointRow.spec,
-            SweepRow.sampling,
-            SweepRow.group_kind,
-            SweepRow.seed,
-            SweepRow.num_devices,
-            SweepRow.degrees,
-            SweepRow.hardware_key,
-        )
-        .join(PointRow, PointRow.id == TrialRow.point_id)
-        .join(SweepRow, SweepRow.id == TrialRow.sweep_id)
-        .where(TrialRow.id == trial_id)
-    ).one()
-    if row.hardware_key is None:
-        _bind(session, row.sweep_id, offer)
+def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> Lease | None:
+    """Begin the attempt's record, read what the holder needs; None if the sweep is bound away."""
+    row = session.execute(_GRANTED, {"granted_id": trial_id}).one()
+    if row.hardware_key is None and not _bind(session, row.sweep_id, offer):
+        return None
     session.execute(
         insert(AttemptRow).values(
             trial_id=trial_id, attempt=row.attempt, owner=row.owner, granted_at=db_now(session)
@@ -201,9 +195,20 @@ def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> 
     )
 
 
-def _bind(session: Session, sweep_id: str, offer: Offer) -> None:
-    session.execute(
-        update(SweepRow).where(SweepRow.id == sweep_id).values(hardware_key=offer.hardware_key),
-        execution_options={"synchronize_session": False},
-    )
-    sweep_changes.note(session, sweep_id, EventKind.SWEEP_BOUND, hardware_key=offer.hardware_key)
+def _bind(session: Session, sweep_id: str, offer: Offer) -> bool:
+    """Bind the sweep to the offer's hardware; False while or after another claim does so first."""
+    unlocked = session.execute(
+        select(SweepRow.hardware_key)
+        .where(SweepRow.id == sweep_id)
+        .with_for_update(skip_locked=True, key_share=True)
+    ).one_or_none()
+    if unlocked is None or unlocked.hardware_key not in (None, offer.hardware_key):
+        return False
+    if unlocked.hardware_key is None:
+        session.execute(
+            update(SweepRow).where(SweepRow.id == sweep_id).values(hardware_key=offer.hardware_key),
+            execution_options={"synchronize_session": False},
+        )
+        key = offer.hardware_key
+        sweep_changes.note(session, sweep_id, EventKind.SWEEP_BOUND, hardware_key=key)
+    return True

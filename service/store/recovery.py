@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from service.errors import LeaseLostError
-from service.store import ending
+from service.store import ending, sweep_changes
 from service.store.clock import db_now
-from service.store.derived import is_held
+from service.store.derived import is_held, is_queued
 from service.store.leases import Failure, Grant
+from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
-from service.store.states import AttemptOutcome, TrialState
+from service.store.states import AttemptOutcome, EventKind, TrialState
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,21 @@ def recover(session: Session, *, max_attempts: int) -> list[Recovered]:
     ]
     taken = (_take_back(session, expired, max_attempts=max_attempts) for expired in found)
     return [recovered for recovered in taken if recovered is not None]
+
+
+def finish_cancelled(session: Session) -> None:
+    """Close sweeps that were cancelled while a trial of theirs was being claimed in vain."""
+    waiting = exists(select(1).where(TrialRow.sweep_id == SweepRow.id, is_queued(TrialRow)))
+    stopping = session.scalars(
+        select(SweepRow.id)
+        .where(SweepRow.finished_at.is_(None), SweepRow.cancel_requested_at.is_not(None), waiting)
+        .order_by(SweepRow.id)
+    ).all()
+    for sweep_id in stopping:
+        sweep_changes.lock_sweep(session, sweep_id)
+        if sweep_changes.cancel_queued(session, sweep_id):
+            sweep_changes.note(session, sweep_id, EventKind.SWEEP_CANCELLED)
+            sweep_changes.finish_if_over(session, sweep_id)
 
 
 def _take_back(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:

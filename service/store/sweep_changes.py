@@ -5,7 +5,7 @@ Locks are taken in one order everywhere: the sweep, then its trials.
 
 from pydantic import JsonValue
 from sqlalchemy import exists, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from service.errors import ConflictError, NotFoundError
 from service.store import derived, events
@@ -13,6 +13,8 @@ from service.store.clock import db_now
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.states import ACTIVE, EventKind, TrialState
+
+_QUEUED = aliased(TrialRow, name="queued")
 
 
 def lock_sweep(session: Session, sweep_id: str) -> bool:
@@ -31,19 +33,30 @@ def cancel_sweep(session: Session, sweep_id: str) -> None:
     """Cancel what is queued, ask the holders of the rest to stop. A finished sweep stays."""
     if lock_sweep(session, sweep_id) or not _has_active(session, sweep_id):
         return
-    now = db_now(session)
     session.execute(
-        update(SweepRow).where(SweepRow.id == sweep_id).values(cancel_requested_at=now),
+        update(SweepRow).where(SweepRow.id == sweep_id).values(cancel_requested_at=db_now(session)),
         execution_options={"synchronize_session": False},
     )
-    session.execute(
-        update(TrialRow)
-        .where(TrialRow.sweep_id == sweep_id, derived.is_queued(TrialRow))
-        .values(state=TrialState.CANCELLED, finished_at=now),
-        execution_options={"synchronize_session": False},
-    )
+    cancel_queued(session, sweep_id)
     note(session, sweep_id, EventKind.SWEEP_CANCELLED)
     finish_if_over(session, sweep_id)
+
+
+def cancel_queued(session: Session, sweep_id: str) -> int:
+    """Cancel the queued trials of a locked sweep; return how many. One being claimed is let go."""
+    queued = (
+        select(_QUEUED.id)
+        .where(_QUEUED.sweep_id == sweep_id, derived.is_queued(_QUEUED))
+        .with_for_update(skip_locked=True)
+    )
+    stopped = session.scalars(
+        update(TrialRow)
+        .where(TrialRow.id.in_(queued))
+        .values(state=TrialState.CANCELLED, finished_at=db_now(session))
+        .returning(TrialRow.id),
+        execution_options={"synchronize_session": False},
+    )
+    return len(stopped.all())
 
 
 def retry_sweep(session: Session, sweep_id: str) -> None:

@@ -1,6 +1,7 @@
 """Access tokens `tps_<id>.<secret>`; of the secret only a hash is kept."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from service.store.states import Scope
 PREFIX = "tps_"
 _ID_BYTES = 8
 _SECRET_BYTES = 32
+_SHAPE = re.compile(r"tps_([0-9a-f]{16})\.([A-Za-z0-9_-]+)")
 _NOTED_FOR = timedelta(minutes=1)
 
 
@@ -56,9 +58,10 @@ def create(
 
 def authenticate(session: Session, presented: str) -> Token | None:
     """Return the token if it is valid now. A reading session is enough."""
-    token_id, _, secret = presented.removeprefix(PREFIX).partition(".")
-    if not presented.startswith(PREFIX) or not presented.isascii():
+    parts = _SHAPE.fullmatch(presented)
+    if parts is None:
         return None
+    token_id, secret = parts.groups()
     row = session.execute(
         select(TokenRow, _is_noted(session)).where(TokenRow.id == token_id, _is_valid(session)),
         execution_options={"populate_existing": True},

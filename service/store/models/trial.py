@@ -61,12 +61,6 @@ class TrialRow(Rows):
             sqlite_where=_HELD,
             postgresql_where=_HELD,
         ),
-        Index(
-            "ix_trials_expiry",
-            "lease_expires_at",
-            sqlite_where=_HELD,
-            postgresql_where=_HELD,
-        ),
     )
 
 
