@@ -8,7 +8,9 @@ from service.cli.follow import progress
 from service.cli.formats import duration
 from service.cli.wire import Sweep
 
-WAITING = "waiting for a worker group"
+WAITING, STARTING = "waiting for a worker group", "starting a worker group"
+REDRAWS_PER_S = 2
+"""More would take time from cores that may be measuring."""
 
 
 def show_progress(client: Client, sweep_id: str, *, console: Console) -> Sweep:
@@ -27,11 +29,19 @@ def describe(sweep: Sweep) -> str:
     """How far the sweep is, in a few words."""
     failed, eta_s = sweep.trial_counts.get("failed", 0), sweep.progress.eta_s
     parts = [
-        WAITING if sweep.state == "queued" else sweep.state,
+        _activity(sweep),
         f"{failed} failed" if failed else "",
         f"about {duration(eta_s)} left" if eta_s and not sweep.is_over else "",
     ]
     return printable(", ".join(part for part in parts if part))
+
+
+def _activity(sweep: Sweep) -> str:
+    if sweep.state == "queued":
+        return WAITING
+    counts = sweep.trial_counts
+    is_starting = counts.get("leased", 0) > 0 and not counts.get("running", 0)
+    return STARTING if is_starting and sweep.state == "running" else sweep.state
 
 
 def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
@@ -42,7 +52,7 @@ def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, refresh_per_second=REDRAWS_PER_S) as bar:
         task = bar.add_task(WAITING, total=None)
         for sweep in progress(client, sweep_id):
             bar.update(

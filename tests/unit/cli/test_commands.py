@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from service.cli.exits import ExitCode
+from service.cli.watching import describe
+from service.cli.wire import Sweep
 from tests.unit.cli.answers import SWEEP_ID, page, result, spec, sweep
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_server import FakeServer, Reply, problem, stream
@@ -137,6 +139,19 @@ def test_watch_without_a_terminal_writes_lines(fake: FakeServer, run: Run) -> No
     outcome = run("watch", SWEEP_ID)
     assert "6 of 6 trials, failed" in outcome.out
     assert outcome.code == ExitCode.NEGATIVE
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ({"queued": 5, "leased": 1}, "starting a worker group, about 12 s left"),
+        ({"queued": 5, "running": 1}, "running, about 12 s left"),
+        ({"queued": 4, "running": 1, "failed": 1}, "running, 1 failed, about 12 s left"),
+    ],
+)
+def test_progress_says_what_is_going_on(counts: dict[str, int], says: str) -> None:
+    document = sweep("running", trial_counts=counts)
+    assert describe(Sweep.model_validate(document)) == says
 
 
 def test_sweeps_shows_what_went_wrong_with_the_ranks_log(fake: FakeServer, run: Run) -> None:
