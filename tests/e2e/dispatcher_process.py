@@ -1,0 +1,81 @@
+"""`python -m service.dispatch` as a process of its own, with a home that marks all it starts."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from tests.e2e.isolation import processes_of
+
+
+class DispatcherProcess:
+    """One dispatcher. Its Ray's processes inherit its home, so they can be found."""
+
+    def __init__(self, home: Path, *, database_url: str, ttl_s: float) -> None:
+        self.home = home
+        home.mkdir(parents=True, exist_ok=True)
+        self.log = home / "dispatcher.log"
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("TPSWEEP_")}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "service.dispatch"],
+                env={
+                    **kept,
+                    "TPSWEEP_HOME": str(home),
+                    "TPSWEEP_DATABASE_URL": database_url,
+                    "TPSWEEP_LEASE_TTL_S": str(ttl_s),
+                },
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def output(self) -> str:
+        """What it has logged."""
+        return self.log.read_text()
+
+    def rank_pids(self) -> tuple[int, ...]:
+        """Its worker group's processes."""
+        found = []
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            try:
+                if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::RankActor"):
+                    found.append(process.pid)
+            except psutil.Error:
+                continue
+        return tuple(found)
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the dispatcher, nothing else."""
+        self.process.send_signal(number)
+
+    def wait(self, *, within_s: float) -> int:
+        """Its exit status."""
+        return self.process.wait(timeout=within_s)
+
+    def leftovers(self) -> list[str]:
+        """Everything of its that still runs."""
+        return processes_of(self.home)
+
+    def close(self) -> None:
+        """End it, however it is."""
+        if self.process.poll() is None:
+            self.send(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+        wait_until(lambda: not self.leftovers(), within_s=20)
+
+
+def wait_until(condition: Callable[[], object], *, within_s: float) -> float:
+    """Look until it holds; how long it took."""
+    began = time.monotonic()
+    while not condition():
+        took = time.monotonic() - began
+        assert took < within_s, f"it did not come to that within {within_s} s"
+        time.sleep(0.02)
+    return time.monotonic() - began

@@ -1,0 +1,148 @@
+"""Faults 8 and 9: a dispatcher that is killed, and one that sleeps past its lease."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from service.store.engine import Sessions, create_engine
+from service.store.models.result import ResultRow
+from service.store.models.trial import AttemptRow
+from service.store.states import AttemptOutcome, TrialState
+from tests.e2e.dispatch_bench import quick_sweep
+from tests.e2e.dispatcher_process import DispatcherProcess, wait_until
+from tests.integration.dispatch.ray_session import alive
+from tests.integration.store.builders import find, submit
+from workers.contract.sweep import SweepSpec
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+START_WITHIN_S = 60
+LONG_TRIALS = quick_sweep(batches=6, max_time_s=1.0)
+
+
+class Story:
+    """A database and the dispatchers that come and go."""
+
+    def __init__(self, url: str, folder: Path, *, ttl_s: float) -> None:
+        self.sessions = Sessions(create_engine(url))
+        self.dispatchers: list[DispatcherProcess] = []
+        self._url, self._folder, self._ttl_s = url, folder, ttl_s
+
+    def dispatcher(self) -> DispatcherProcess:
+        home = self._folder / f"home{len(self.dispatchers)}"
+        process = DispatcherProcess(home, database_url=self._url, ttl_s=self._ttl_s)
+        self.dispatchers.append(process)
+        return process
+
+    def submit(self, spec: SweepSpec) -> str:
+        return submit(self.sessions, spec).id
+
+    def count(self, sweep_id: str, state: TrialState) -> int:
+        return find(self.sessions, sweep_id).counts[state]
+
+    def attempts(self) -> list[AttemptRow]:
+        with self.sessions.reading() as session:
+            return list(session.scalars(select(AttemptRow).order_by(AttemptRow.granted_at)))
+
+    def check_all_succeeded_once(self, sweep_id: str, *, num_trials: int) -> None:
+        assert self.count(sweep_id, TrialState.SUCCEEDED) == num_trials
+        with self.sessions.reading() as session:
+            results = list(session.scalars(select(ResultRow.trial_id)))
+        assert len(results) == len(set(results)) == num_trials
+
+    def close(self) -> None:
+        for dispatcher in self.dispatchers:
+            dispatcher.close()
+        self.sessions.engine.dispose()
+
+
+@pytest.fixture
+def tell(sqlite_url: str, tmp_path: Path) -> Iterator[Callable[[float], Story]]:
+    stories: list[Story] = []
+
+    def tell(ttl_s: float) -> Story:
+        stories.append(Story(sqlite_url, tmp_path, ttl_s=ttl_s))
+        return stories[-1]
+
+    yield tell
+    for story in stories:
+        story.close()
+
+
+def test_8_after_a_killed_dispatcher_nothing_runs_and_the_next_goes_on_at_once(
+    tell: Callable[[float], Story],
+) -> None:
+    story = tell(60)
+    first = story.dispatcher()
+    sweep_id = story.submit(LONG_TRIALS)
+    wait_until(
+        lambda: (
+            story.count(sweep_id, TrialState.SUCCEEDED) >= 1
+            and story.count(sweep_id, TrialState.RUNNING) == 1
+        ),
+        within_s=START_WITHIN_S,
+    )
+    ranks = first.rank_pids()
+    assert len(ranks) == 2
+    first.send(signal.SIGKILL)
+    assert wait_until(lambda: not alive(ranks), within_s=5) < 1
+    wait_until(lambda: not first.leftovers(), within_s=10)
+    held = story.count(sweep_id, TrialState.RUNNING) + story.count(sweep_id, TrialState.LEASED)
+    assert held <= 1
+    second = story.dispatcher()
+    wait_until(lambda: "pool_taken_over" in second.output, within_s=START_WITHIN_S)
+    wait_until(lambda: find(story.sessions, sweep_id).finished_at, within_s=START_WITHIN_S)
+    story.check_all_succeeded_once(sweep_id, num_trials=6)
+    lost = [row for row in story.attempts() if row.outcome is AttemptOutcome.EXPIRED]
+    assert len(lost) == held
+    assert all("died while it held the trial" in (row.message or "") for row in lost)
+    second.send(signal.SIGTERM)
+    assert second.wait(within_s=20) == 0
+    assert second.leftovers() == []
+
+
+def test_9_a_dispatcher_that_slept_past_its_lease_writes_nothing_and_goes(
+    tell: Callable[[float], Story],
+) -> None:
+    story = tell(6)
+    first = story.dispatcher()
+    wait_until(lambda: "pool_taken" in first.output, within_s=START_WITHIN_S)
+    second = story.dispatcher()
+    wait_until(lambda: "pool_is_taken" in second.output, within_s=START_WITHIN_S)
+    sweep_id = story.submit(LONG_TRIALS)
+    wait_until(lambda: story.count(sweep_id, TrialState.RUNNING) == 1, within_s=START_WITHIN_S)
+    ranks = first.rank_pids()
+    first.send(signal.SIGSTOP)
+    wait_until(lambda: find(story.sessions, sweep_id).finished_at, within_s=90)
+    wait_until(lambda: not alive(ranks), within_s=20)
+    before = [(row.trial_id, row.attempt, row.outcome) for row in story.attempts()]
+    first.send(signal.SIGCONT)
+    assert first.wait(within_s=20) == 75
+    wait_until(lambda: not first.leftovers(), within_s=15)
+    assert [(row.trial_id, row.attempt, row.outcome) for row in story.attempts()] == before
+    story.check_all_succeeded_once(sweep_id, num_trials=6)
+    assert [row.outcome for row in story.attempts()].count(AttemptOutcome.EXPIRED) == 1
+    second.send(signal.SIGTERM)
+    assert second.wait(within_s=20) == 0
+    assert second.leftovers() == []
+
+
+def test_a_stopping_dispatcher_lets_the_running_trial_end_and_leaves_nothing(
+    tell: Callable[[float], Story],
+) -> None:
+    story = tell(30)
+    first = story.dispatcher()
+    sweep_id = story.submit(LONG_TRIALS)
+    wait_until(lambda: story.count(sweep_id, TrialState.RUNNING) == 1, within_s=START_WITHIN_S)
+    first.send(signal.SIGTERM)
+    assert first.wait(within_s=20) == 0
+    assert first.leftovers() == []
+    assert story.count(sweep_id, TrialState.RUNNING) == 0
+    assert story.count(sweep_id, TrialState.SUCCEEDED) >= 1
+    assert {row.outcome for row in story.attempts()} <= {
+        AttemptOutcome.SUCCEEDED,
+        AttemptOutcome.RELEASED,
+    }
