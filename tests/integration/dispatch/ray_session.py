@@ -119,19 +119,24 @@ class GroupBench:
             time.sleep(0.02)
 
 
-def wait_for(group: RayGroup, wanted: type[E], *, within_s: float = 40) -> E:
-    """Poll as the dispatcher does until such an event comes; the others are dropped."""
-    seen: list[GroupEvent] = []
+def events_of(group: RayGroup, *, within_s: float) -> Iterator[GroupEvent]:
+    """Poll as the dispatcher does; what happens, as it happens."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if group.refs:
             ray.wait(group.refs, num_returns=1, timeout=0.05)
         else:
             time.sleep(0.02)
-        for event in group.poll():
-            if isinstance(event, wanted):
-                return event
-            seen.append(event)
+        yield from group.poll()
+
+
+def wait_for(group: RayGroup, wanted: type[E], *, within_s: float = 40) -> E:
+    """The next event of that kind; the others are dropped."""
+    seen: list[GroupEvent] = []
+    for event in events_of(group, within_s=within_s):
+        if isinstance(event, wanted):
+            return event
+        seen.append(event)
     raise AssertionError(f"no {wanted.__name__} within {within_s} s, but {seen}")
 
 
