@@ -7,9 +7,10 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from service.analysis.summary import EmptyTrialError
+from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
 from service.dispatch.placement import offer_of
 from service.dispatch.retry import decide
-from service.dispatch.station import Measured, Outcome, Spoiled, Station, Stopped
+from service.dispatch.station import Station
 from service.errors import LeaseLostError
 from service.store import fleet, queue, takeover, unplaceable
 from service.store.leases import Failure, Lease

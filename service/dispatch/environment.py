@@ -22,7 +22,7 @@ _OF_OUR_OWN = {
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_timeout_ms": "5000",
     "RAY_health_check_failure_threshold": "5",
-    "RAY_DEDUP_LOGS": "0",
+    "RAY_prestart_worker_first_driver": "0",  # idle workers for every core, which nobody asks for
     # Ray runs its workers at niceness 15, where anything else on the host takes their core.
     "RAY_worker_niceness": "0",
 }

@@ -14,6 +14,7 @@ from ray.exceptions import RayError
 
 from service.dispatch.inventory import Changes, Inventory, RayNode
 from service.dispatch.placement import GroupPlan, cpus_per_rank, device_kind
+from service.dispatch.rank_logs import forget_old_logs, log_dir
 from workers.contract.hardware import NodeFacts
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.group import RayGroup
@@ -89,6 +90,7 @@ class RayExecutor:
         """Begin to start a group; returns at once."""
         seen = self._inventory.node(node.name)
         group_id = secrets.token_hex(8)
+        forget_old_logs(self._options.home)
         request = GroupRequest(
             group_id=group_id,
             node_id=seen.node_id,
@@ -97,7 +99,7 @@ class RayExecutor:
             num_ranks=plan.num_ranks,
             degrees=plan.degrees,
             cpus_per_rank=cpus_per_rank(num_cpus=seen.num_cpus, num_ranks=plan.num_ranks),
-            log_dir=str(self._options.home / "ranks" / group_id),
+            log_dir=str(log_dir(self._options.home, group_id)),
             rank_class=self._options.rank_class,
             variables=self._options.variables,
             timings=self._options.timings,

@@ -10,9 +10,11 @@ from sqlalchemy.orm import Session
 from service.dispatch.books import Books
 from service.dispatch.identity import Owner
 from service.dispatch.inventory import Changes
+from service.dispatch.outcomes import Outcome
 from service.dispatch.placement import GroupPlan
-from service.dispatch.station import Outcome, Station, WorkerGroup
+from service.dispatch.station import Station
 from service.dispatch.turn import Turn
+from service.dispatch.worker_group import WorkerGroup
 from service.settings import Settings
 from service.store.engine import Sessions
 from service.telemetry import get_logger

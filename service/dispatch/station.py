@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
+from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
 from service.dispatch.placement import (
     GroupHistory,
     GroupPlan,
@@ -12,6 +13,7 @@ from service.dispatch.placement import (
     link_class,
     next_step,
 )
+from service.dispatch.worker_group import WorkerGroup
 from service.store.leases import Lease
 from service.telemetry import get_logger
 from workers.contract.axes import GroupKind
@@ -26,7 +28,7 @@ from workers.contract.group_events import (
     TrialMeasured,
 )
 from workers.contract.hardware import NodeFacts
-from workers.contract.trial import RankResult, TrialOrder, TrialResult
+from workers.contract.trial import RankResult, TrialOrder
 from workers.gather import gather
 
 WARM_FOR_S = 120.0
@@ -36,57 +38,6 @@ CANCEL_GRACE_S = 0.5
 DEADLINE_FLOOR_S, DEADLINE_FACTOR = 120.0, 10.0
 
 log = get_logger(__name__)
-
-
-class WorkerGroup(Protocol):
-    """What a station needs of a group; `workers.ray_group` is one. Nothing here waits."""
-
-    @property
-    def group_id(self) -> str:
-        """Unique."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it waits for an order."""
-
-    def submit(self, order: TrialOrder) -> None:
-        """Measure."""
-
-    def regroup(self, degrees: tuple[int, ...]) -> None:
-        """Form anew in the same processes."""
-
-    def end(self) -> None:
-        """Kill it."""
-
-    def poll(self) -> Sequence[GroupEvent]:
-        """What has happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A trial has its result."""
-
-    lease: Lease
-    result: TrialResult
-
-
-@dataclass(frozen=True, slots=True)
-class Spoiled:
-    """An attempt failed."""
-
-    lease: Lease
-    loss: Loss
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """A cancelled trial's ranks have stopped."""
-
-    lease: Lease
-
-
-Outcome = Measured | Spoiled | Stopped
 
 
 @dataclass(slots=True)

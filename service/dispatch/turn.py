@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from service.dispatch.books import Books
-from service.dispatch.station import Outcome, Station
+from service.dispatch.outcomes import Outcome
+from service.dispatch.station import Station
 from service.dispatch.timer import Timer
 from service.store.leases import Lease
 from service.telemetry import get_logger
