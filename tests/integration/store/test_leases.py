@@ -106,6 +106,21 @@ def test_a_lease_that_is_renewed_does_not_expire(timed: Sessions, clock: FakeClo
     assert recover(timed) == [TrialState.QUEUED]
 
 
+def test_a_stale_attempt_does_not_renew_its_successor_s_lease(
+    timed: Sessions, clock: FakeClock
+) -> None:
+    submit(timed, ONE_TRIAL)
+    stale = claimed(timed, owner="paused")
+    clock.advance(31)
+    recover(timed)
+    claimed(timed, owner="successor")
+    clock.advance(29)
+    with timed.writing() as session:
+        assert queue.heartbeat(session, [stale], ttl=TTL) == [stale]
+    clock.advance(1)
+    assert recover(timed) == [TrialState.QUEUED]
+
+
 def test_a_lease_that_ran_out_cannot_be_renewed_even_if_nobody_took_it(
     timed: Sessions, clock: FakeClock
 ) -> None:

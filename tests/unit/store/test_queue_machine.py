@@ -10,7 +10,6 @@ from hypothesis.stateful import (
     Bundle,
     MultipleResults,
     RuleBasedStateMachine,
-    consumes,
     initialize,
     invariant,
     multiple,
@@ -65,13 +64,14 @@ class QueueMachine(RuleBasedStateMachine):
         self.sessions = Sessions(self.engine, clock=self.clock)
         self.model = QueueModel()
         self.last_pass: dict[str, Pass] = {}
+        self.granted: list[Granted] = []
         with self.sessions.writing() as session:
             for number, hardware in enumerate(HARDWARE):
                 fleet.register(session, node(hardware, name=f"node-{number}"), pool="pool")
 
     @initialize(target=sweep_ids)
     def begin(self) -> str:
-        return self._submit(priority=0, batches=2, replicates=2)
+        return self._submit(priority=0, batches=1, replicates=2)
 
     @rule(
         target=sweep_ids,
@@ -105,7 +105,8 @@ class QueueMachine(RuleBasedStateMachine):
         assert lease.attempt == number
         sweep.hardware_key = offer.hardware_key
         self.last_pass[owner] = (lease.sweep_id, lease.replicate)
-        return Granted(lease, number)
+        self.granted.append(Granted(lease, number))
+        return self.granted[-1]
 
     @rule(granted=grants)
     def start(self, granted: Granted) -> None:
@@ -143,10 +144,6 @@ class QueueMachine(RuleBasedStateMachine):
         if may:
             self.model.return_trial(granted.lease, is_charged=False)
 
-    @rule(granted=consumes(grants))
-    def die(self, granted: Granted) -> None:
-        """The dispatcher says nothing more about it."""
-
     @rule(first=grants, second=grants)
     def heartbeat(self, first: Granted, second: Granted) -> None:
         granted = [first, second]
@@ -171,6 +168,22 @@ class QueueMachine(RuleBasedStateMachine):
         for one in recovered:
             self.model.return_trial(one)
             assert one.state is self.model.trial(one.trial_id).state
+
+    @rule()
+    def all_dispatchers_die(self) -> None:
+        self.clock.advance(TTL_S)
+        self.recover()
+
+    @rule()
+    def those_who_lost_their_lease_come_back(self) -> None:
+        self.clock.advance(1)
+        lapsed = [one for one in self.granted if not self._owns(one)]
+        for one in lapsed[-3:]:
+            self.start(one)
+            self.complete(one)
+            self.fail(one, failure=LOST)
+            self.release(one)
+            self.heartbeat(one, one)
 
     @rule(sweep_id=sweep_ids)
     def cancel(self, sweep_id: str) -> None:
@@ -264,5 +277,5 @@ class QueueMachine(RuleBasedStateMachine):
 
 TestQueue = QueueMachine.TestCase
 TestQueue.settings = settings(
-    derandomize=True, max_examples=50, stateful_step_count=30, deadline=None, database=None
+    derandomize=True, max_examples=30, stateful_step_count=30, deadline=None, database=None
 )
