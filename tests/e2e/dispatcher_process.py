@@ -16,7 +16,9 @@ from tests.e2e.isolation import processes_of
 class DispatcherProcess:
     """One dispatcher. Its Ray's processes inherit its home, so they can be found."""
 
-    def __init__(self, home: Path, *, database_url: str, ttl_s: float) -> None:
+    def __init__(
+        self, home: Path, *, database_url: str, ttl_s: float, ray_address: str = "local"
+    ) -> None:
         self.home = home
         home.mkdir(parents=True, exist_ok=True)
         self.log = home / "dispatcher.log"
@@ -29,6 +31,7 @@ class DispatcherProcess:
                     "TPSWEEP_HOME": str(home),
                     "TPSWEEP_DATABASE_URL": database_url,
                     "TPSWEEP_LEASE_TTL_S": str(ttl_s),
+                    "TPSWEEP_RAY_ADDRESS": ray_address,
                 },
                 stdout=log,
                 stderr=log,
