@@ -34,6 +34,7 @@ from tests.unit.store.queue_model import (
     QueueModel,
 )
 
+OWNERS = ("first", "second", "third")
 TTL_S = 30
 TTL = timedelta(seconds=TTL_S)
 HARDWARE = tuple(node().hardware.model_copy(update={"accelerator": name}) for name in "ab")
@@ -84,7 +85,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(
         target=grants,
-        owner=st.sampled_from(("first", "second", "third")),
+        owner=st.sampled_from(OWNERS),
         offer=st.sampled_from(OFFERS),
         prefers=st.booleans(),
     )
@@ -169,21 +170,27 @@ class QueueMachine(RuleBasedStateMachine):
             self.model.return_trial(one)
             assert one.state is self.model.trial(one.trial_id).state
 
-    @rule()
-    def all_dispatchers_die(self) -> None:
+    @rule(
+        target=grants,
+        owner=st.sampled_from(OWNERS),
+        offer=st.sampled_from(OFFERS),
+        prefers=st.booleans(),
+    )
+    def all_die_one_succeeds_and_the_dead_come_back(
+        self, *, owner: str, offer: Offer, prefers: bool
+    ) -> Granted | MultipleResults[Granted]:
         self.clock.advance(TTL_S)
         self.recover()
-
-    @rule()
-    def those_who_lost_their_lease_come_back(self) -> None:
+        granted = self.claim(owner=owner, offer=offer, prefers=prefers)
         self.clock.advance(1)
-        lapsed = [one for one in self.granted if not self._owns(one)]
-        for one in lapsed[-3:]:
-            self.start(one)
-            self.complete(one)
-            self.fail(one, failure=LOST)
-            self.release(one)
-            self.heartbeat(one, one)
+        for lapsed in [one for one in self.granted if not self._owns(one)][-3:]:
+            self.heartbeat(lapsed, lapsed)
+            self.every_trial_is_as_the_model_has_it()
+            self.start(lapsed)
+            self.complete(lapsed)
+            self.fail(lapsed, failure=LOST)
+            self.release(lapsed)
+        return granted
 
     @rule(sweep_id=sweep_ids)
     def cancel(self, sweep_id: str) -> None:
