@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     """Ranks a node without a GPU can hold; max(cores, 4) where not given."""
     lease_ttl_s: Seconds = 30
     """How long a trial stays with a dispatcher that does not report."""
-    poll_interval_s: Seconds = 0.02
+    poll_interval_s: Seconds = 0.01
     """How often an idle dispatcher looks for work."""
     max_attempts: int = Field(default=3, ge=1, le=100)
     """Attempts at a trial that infrastructure failures end."""

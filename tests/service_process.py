@@ -1,4 +1,4 @@
-"""A whole service for a test or a benchmark: API and dispatcher as processes, database in a folder."""
+"""A whole service for tests and benchmarks: both processes, and a database in a folder."""
 
 import json
 import os

@@ -1,10 +1,17 @@
-"""States of points and sweeps, as SQL over the states of their trials."""
+"""States of points and sweeps, as SQL over the states of their trials.
+
+Expressions and statements never change once built, and building one costs more than running it: so
+each is built once.
+"""
 
 from collections.abc import Sequence
+from functools import cache
 
 from sqlalchemy import (
+    BindParameter,
     Case,
     ColumnElement,
+    Select,
     and_,
     bindparam,
     case,
@@ -37,11 +44,13 @@ def is_held(trial: type[TrialRow]) -> ColumnElement[bool]:
     return trial.state.in_(held)
 
 
+@cache
 def sweep_state() -> Case[str]:
     """State of the row of `sweeps` that the statement is at."""
     return case(*_cases(SweepRow.id, "sweep_id"), else_=SweepState.SUCCEEDED.value)
 
 
+@cache
 def point_state() -> Case[str]:
     """State of the row of `points` that the statement is at."""
     return case(
@@ -76,12 +85,7 @@ def _cases(
 def trial_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[TrialState, int]]:
     """Trials by state for each sweep; every state is there."""
     counts = {sweep_id: dict.fromkeys(TrialState, 0) for sweep_id in sweep_ids}
-    rows = session.execute(
-        select(TrialRow.sweep_id, TrialRow.state, func.count())
-        .where(TrialRow.sweep_id.in_(sweep_ids))
-        .group_by(TrialRow.sweep_id, TrialRow.state)
-    )
-    for sweep_id, state, count in rows:
+    for sweep_id, state, count in session.execute(_count_trials(), {"sweep_ids": sweep_ids}):
         counts[sweep_id][state] = count
     return counts
 
@@ -89,16 +93,31 @@ def trial_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[T
 def point_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[PointState, int]]:
     """Points by state for each sweep; every state is there."""
     counts = {sweep_id: dict.fromkeys(PointState, 0) for sweep_id in sweep_ids}
-    states = (
-        select(PointRow.sweep_id, point_state().label("state"))
-        .where(PointRow.sweep_id.in_(sweep_ids))
-        .subquery()
-    )
-    rows = session.execute(
-        select(states.c.sweep_id, states.c.state, func.count()).group_by(
-            states.c.sweep_id, states.c.state
-        )
-    )
-    for sweep_id, state, count in rows:
+    for sweep_id, state, count in session.execute(_count_points(), {"sweep_ids": sweep_ids}):
         counts[sweep_id][PointState(state)] = count
     return counts
+
+
+@cache
+def _count_trials() -> Select[str, TrialState, int]:
+    return (
+        select(TrialRow.sweep_id, TrialRow.state, func.count())
+        .where(TrialRow.sweep_id.in_(_sweep_ids()))
+        .group_by(TrialRow.sweep_id, TrialRow.state)
+    )
+
+
+@cache
+def _count_points() -> Select[str, str, int]:
+    states = (
+        select(PointRow.sweep_id, point_state().label("state"))
+        .where(PointRow.sweep_id.in_(_sweep_ids()))
+        .subquery()
+    )
+    return select(states.c.sweep_id, states.c.state, func.count()).group_by(
+        states.c.sweep_id, states.c.state
+    )
+
+
+def _sweep_ids() -> BindParameter[Sequence[str]]:
+    return bindparam("sweep_ids", expanding=True)

@@ -83,7 +83,15 @@ def end_without_result(
 def announce(
     session: Session, grant: Grant, kind: EventKind, *, failure: Failure | None = None
 ) -> None:
-    """Append the trial's event, and the sweep's last one if this was its last trial."""
+    """Append the event of a trial's end, and the sweep's last one if this was its last trial."""
+    note(session, grant, kind, failure=failure)
+    sweep_changes.finish_if_over(session, grant.sweep_id)
+
+
+def note(
+    session: Session, grant: Grant, kind: EventKind, *, failure: Failure | None = None
+) -> None:
+    """Append the trial's event."""
     sweep_changes.note(
         session,
         grant.sweep_id,
@@ -94,7 +102,6 @@ def announce(
         attempt=grant.attempt,
         code=None if failure is None else failure.code,
     )
-    sweep_changes.finish_if_over(session, grant.sweep_id)
 
 
 def _next_state(*, spent: bool, stopping: bool) -> TrialState:

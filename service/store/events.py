@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from pydantic import JsonValue
-from sqlalchemy import insert, select, update
+from sqlalchemy import Insert, bindparam, insert, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from service.errors import NotFoundError
-from service.store.clock import db_now
+from service.store.clock import db_now_parameter, db_now_value, has_own_clock
 from service.store.models.event import EventRow
 from service.store.models.sweep import SweepRow
 from service.store.states import EventKind
@@ -29,21 +31,43 @@ class Event:
 
 def append(session: Session, sweep_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> int:
     """Add the next event; the sweep stays locked until the transaction ends."""
-    seq = session.scalar(
-        update(SweepRow)
-        .where(SweepRow.id == sweep_id)
-        .values(last_event_seq=SweepRow.last_event_seq + 1)
-        .returning(SweepRow.last_event_seq)
-        .execution_options(synchronize_session=False)
-    )
+    connection = session.connection()  # the ORM has no object of these rows to keep in step
+    seq = connection.scalar(_take_number(), {"numbered_sweep_id": sweep_id})
     if seq is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
-    session.execute(
-        insert(EventRow).values(
-            sweep_id=sweep_id, seq=seq, kind=kind, data=dict(data), created_at=db_now(session)
-        )
+    connection.execute(
+        _insert(own_clock=has_own_clock(session)),
+        {
+            "of_sweep": sweep_id,
+            "of_seq": seq,
+            "of_kind": kind,
+            "of_data": dict(data),
+            "now": db_now_value(session),
+        },
     )
     return seq
+
+
+@cache
+def _take_number() -> ReturningUpdate[int]:
+    return (
+        update(SweepRow)
+        .where(SweepRow.id == bindparam("numbered_sweep_id"))
+        .values(last_event_seq=SweepRow.last_event_seq + 1)
+        .returning(SweepRow.last_event_seq)
+    )
+
+
+@cache
+def _insert(*, own_clock: bool) -> Insert:
+    columns = EventRow.__table__.c
+    return insert(EventRow).values(
+        sweep_id=bindparam("of_sweep"),
+        seq=bindparam("of_seq"),
+        kind=bindparam("of_kind", type_=columns.kind.type),
+        data=bindparam("of_data", type_=columns.data.type),
+        created_at=db_now_parameter("now", own_clock=own_clock),
+    )
 
 
 def after(session: Session, sweep_id: str, *, seq: int, limit: int) -> list[Event]:

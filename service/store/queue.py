@@ -77,7 +77,7 @@ def start(session: Session, lease: Lease) -> None:
     """From leased to running."""
     sweep_changes.lock_sweep(session, lease.sweep_id)
     ending.begin(session, lease)
-    ending.announce(session, lease, EventKind.TRIAL_STARTED)
+    ending.note(session, lease, EventKind.TRIAL_STARTED)
 
 
 def heartbeat(session: Session, leases: Sequence[Lease], *, ttl: timedelta) -> list[Lease]:

@@ -3,8 +3,11 @@
 Locks are taken in one order everywhere: the sweep, then its trials.
 """
 
+from datetime import datetime
+from functools import cache
+
 from pydantic import JsonValue
-from sqlalchemy import exists, select, update
+from sqlalchemy import Select, bindparam, exists, select, update
 from sqlalchemy.orm import Session, aliased
 
 from service.errors import ConflictError, NotFoundError
@@ -19,11 +22,7 @@ _QUEUED = aliased(TrialRow, name="queued")
 
 def lock_sweep(session: Session, sweep_id: str) -> bool:
     """Keep others from changing the sweep or its trials; return whether it is being cancelled."""
-    row = session.execute(
-        select(SweepRow.cancel_requested_at)
-        .where(SweepRow.id == sweep_id)
-        .with_for_update(key_share=True)
-    ).one_or_none()
+    row = session.execute(_lock(), {"locked_sweep_id": sweep_id}).one_or_none()
     if row is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return row.cancel_requested_at is not None
@@ -93,7 +92,7 @@ def finish_if_over(session: Session, sweep_id: str) -> None:
         update(SweepRow).where(SweepRow.id == sweep_id).values(finished_at=db_now(session)),
         execution_options={"synchronize_session": False},
     )
-    state = session.scalar(select(derived.sweep_state()).where(SweepRow.id == sweep_id))
+    state = session.scalar(_final_state(), {"ended_sweep_id": sweep_id})
     note(session, sweep_id, EventKind.SWEEP_FINISHED, state=state)
 
 
@@ -105,5 +104,21 @@ def note(session: Session, sweep_id: str, kind: EventKind, **data: JsonValue) ->
 
 
 def _has_active(session: Session, sweep_id: str) -> bool:
-    active = exists(select(1).where(TrialRow.sweep_id == sweep_id, TrialRow.state.in_(ACTIVE)))
-    return bool(session.scalar(select(active)))
+    return bool(session.scalar(_is_active(), {"open_sweep_id": sweep_id}))
+
+
+@cache
+def _lock() -> Select[datetime | None]:
+    wanted = SweepRow.id == bindparam("locked_sweep_id")
+    return select(SweepRow.cancel_requested_at).where(wanted).with_for_update(key_share=True)
+
+
+@cache
+def _final_state() -> Select[str]:
+    return select(derived.sweep_state()).where(SweepRow.id == bindparam("ended_sweep_id"))
+
+
+@cache
+def _is_active() -> Select[bool]:
+    wanted = TrialRow.sweep_id == bindparam("open_sweep_id")
+    return select(exists(select(1).where(wanted, TrialRow.state.in_(ACTIVE))))

@@ -51,6 +51,7 @@ class Communicator:
                     degree: _sub_group(degree, size=size, timeout=timeout)
                     for degree in sorted({d for d in rendezvous.degrees if d > 1})
                 }
+                _check_sums(groups, device=device)
         except (dist.DistError, RuntimeError) as error:
             msg = f"rank {rank} of {size} at {rendezvous.host}:{rendezvous.port}: {error}"
             raise RendezvousError(msg) from error
@@ -64,6 +65,19 @@ class Communicator:
         """Destroy all groups; every rank must do it before the next generation forms."""
         self._groups.clear()
         dist.destroy_process_group()
+
+
+def _check_sums(groups: dict[int, dist.ProcessGroup | None], *, device: torch.device) -> None:
+    """Sum the ranks' numbers in each group: a new generation connects, and adds up."""
+    for degree, group in groups.items():
+        if group is None:
+            continue
+        total = torch.tensor([group.rank() + 1.0], device=device)
+        dist.all_reduce(total, group=group)
+        expected = degree * (degree + 1) / 2
+        if total.item() != expected:
+            msg = f"the all_reduce of ranks 0..{degree - 1} gave {total.item()}, not {expected}"
+            raise RuntimeError(msg)
 
 
 def _sub_group(degree: int, *, size: int, timeout: dt.timedelta) -> dist.ProcessGroup | None:
