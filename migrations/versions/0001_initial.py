@@ -20,8 +20,10 @@ HELD = "state IN ('leased', 'running')"
 def upgrade() -> None:
     create_fleet()
     create_sweeps()
+    create_sweep_companions()
     create_points()
     create_trials()
+    create_attempts()
     create_results()
     create_samples()
     create_events()
@@ -109,6 +111,9 @@ def create_sweeps() -> None:
     )
     op.create_index(op.f("ix_sweeps_created_at_id"), "sweeps", ["created_at", "id"])
     partial_index("ix_sweeps_open", "sweeps", ["priority", "created_at"], "finished_at IS NULL")
+
+
+def create_sweep_companions() -> None:
     op.create_table(
         "sweep_tags",
         sa.Column("sweep_id", ID, nullable=False),
@@ -227,6 +232,9 @@ def create_trials() -> None:
     op.create_index(op.f("ix_trials_point_id_state"), "trials", ["point_id", "state"])
     partial_index("ix_trials_queued", "trials", ["sweep_id", "replicate", "position"], QUEUED)
     partial_index("ix_trials_held", "trials", ["sweep_id", "replicate"], HELD)
+
+
+def create_attempts() -> None:
     op.create_table(
         "attempts",
         sa.Column("trial_id", ID, nullable=False),

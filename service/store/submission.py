@@ -50,9 +50,7 @@ def insert_sweep(
             last_event_seq=0,
         )
     )
-    if spec.tags:
-        tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
-        session.execute(insert(SweepTagRow), tags)
+    _insert_tags(session, sweep_id, spec)
     point_ids = _insert_points(session, sweep_id, expansion)
     _insert_trials(session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion)
     num_trials = len(point_ids) * spec.replicates
@@ -65,6 +63,12 @@ def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
     positions = list(range(count))
     random.Random(f"{seed}:{replicate}").shuffle(positions)  # noqa: S311 - an order, not a secret
     return positions
+
+
+def _insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
+    if spec.tags:
+        tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
+        session.execute(insert(SweepTagRow), tags)
 
 
 def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[str]:

@@ -32,6 +32,8 @@ from tests.integration.store.builders import (
 from tests.integration.store.claimer import claim_all
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_eight_processes_claim_two_thousand_trials_each_once(
     database: str, sessions: Sessions
 ) -> None:
