@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from workers.contract.errors import WorkerError
 from workers.contract.hardware import NodeFacts
+from workers.contract.implementations import judge_impl_on
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import TrialOrder, TrialResult
@@ -36,26 +37,37 @@ def main() -> int:
     except ValidationError as error:
         _say(str(error))
         return 2
-    expansion = spec.expand()
-    for rejection in expansion.rejected:
-        _say(f"rejected: {rejection.reason}; degrees that work: {rejection.valid_tp_degrees}")
-    if not expansion.points:
+    node = probe_node(cpu_model(), address="127.0.0.1", num_cpu_slots=max(spec.tp_degree))
+    points = _measurable(spec, node)
+    if not points:
         _say("nothing is left to measure")
         return 2
-    degrees = {point.tp_degree for point in expansion.points}
-    node = probe_node(cpu_model(), address="127.0.0.1", num_cpu_slots=max(degrees))
-    if max(degrees) > node.num_slots:
-        _say(f"tp_degree {max(degrees)} needs as many devices; this host has {node.num_slots}")
+    largest = max(point.tp_degree for point in points)
+    if largest > node.num_slots:
+        _say(f"tp_degree {largest} needs as many devices; this host has {node.num_slots}")
         return 2
     num_failed = 0
     for replicate in range(spec.replicates):
-        order = list(expansion.points)
+        order = list(points)
         random.Random(arguments.seed + replicate).shuffle(order)  # noqa: S311 - an order, no secret
         for line in _replicate(spec, order, node, replicate=replicate, seed=arguments.seed):
             num_failed += isinstance(line, str)
             sys.stdout.write((line if isinstance(line, str) else line.model_dump_json()) + "\n")
             sys.stdout.flush()
     return 1 if num_failed else 0
+
+
+def _measurable(spec: SweepSpec, node: NodeFacts) -> list[PointSpec]:
+    """Return the points that this host can measure, and say why it cannot the others."""
+    expansion = spec.expand()
+    rejected = {point: judge_impl_on(point, [node]) for point in expansion.points}
+    for rejection in (*expansion.rejected, *rejected.values()):
+        if rejection is not None:
+            valid = rejection.valid_tp_degrees
+            _say(
+                f"rejected: {rejection.reason}" + (f"; degrees that work: {valid}" if valid else "")
+            )
+    return [point for point, rejection in rejected.items() if rejection is None]
 
 
 def _replicate(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from workers.contract.axes import Pass, Phase
+from workers.contract.axes import CollectiveImpl, Pass, Phase
 from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
@@ -157,7 +157,8 @@ def _quality(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> tupl
     flags = []
     if is_cpu and spec.tp_degree > environment.num_cores:
         flags.append("oversubscribed")
-    if is_cpu and spec.tp_degree > 1 and not environment.realtime_io:
+    uses_gloo = is_cpu and spec.collective_impl is CollectiveImpl.BACKEND
+    if uses_gloo and spec.tp_degree > 1 and not environment.realtime_io:
         flags.append("scheduler_noise")
     if environment.niceness > 0:
         flags.append("low_priority")

@@ -3,12 +3,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 import torch.fx.experimental.symbolic_shapes  # else the first backward loads it
 
+from workers.contract.axes import CollectiveImpl
 from workers.contract.errors import DeviceMemoryError, RendezvousError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
 from workers.contract.point import PointSpec
@@ -19,7 +21,9 @@ from workers.runtime.deadline import SelfDestruct
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.timing.peers import Peers
-from workers.tp.group import BackendCollectives, NoCollectives, TensorParallelGroup
+from workers.tp.collectives.members import Members, OpenCollectives
+from workers.tp.collectives.registry import open_collectives
+from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.proof import prove
 
 PROOF_SEED = 20_190_917  # the day Megatron-LM was posted; any number would do
@@ -41,7 +45,9 @@ class Rank:
         self._device, self._device_facts = select(setup)
         self._store: dist.Store | None = None
         self._communicator: Communicator | None = None
-        self._seats: dict[int, Seat] = {}
+        self._timeout_s = 0.0
+        self._seats: dict[tuple[int, CollectiveImpl], Seat] = {}
+        self._opened: list[OpenCollectives] = []
         self._proofs: dict[PointSpec, Proof] = {}
         self._measuring: str | None = None
         gc.freeze()  # what torch's import left would make every trial's collection take 0.1 s
@@ -63,6 +69,7 @@ class Rank:
 
     def join(self, rendezvous: Rendezvous) -> None:
         """Form the group with the other ranks, and a sub-group for each degree."""
+        self._timeout_s = rendezvous.timeout_s
         if self._setup.size > 1:
             self._communicator = Communicator.form(
                 rendezvous,
@@ -78,7 +85,7 @@ class Rank:
         DeviceMemoryError where the device has no room, ProofError where the numbers are wrong.
         """
         with self._occupied(order):
-            seat = self._seat(order.point.tp_degree)
+            seat = self._seat(order.point.tp_degree, order.point.collective_impl)
             return measure(order, seat, self._proof(order, seat))
 
     def leave(self) -> None:
@@ -87,6 +94,9 @@ class Rank:
         Proofs stand: code and device stay, and `join` shows that the new groups add up.
         """
         self._seats.clear()
+        for opened in self._opened:
+            opened.close()
+        self._opened.clear()
         if self._communicator is not None:
             self._communicator.close()
             self._communicator = None
@@ -120,27 +130,47 @@ class Rank:
             self._self_destruct.end_trial()
             self._measuring = None
 
-    def _seat(self, degree: int) -> Seat:
-        if degree not in self._seats:
+    def _seat(self, degree: int, impl: CollectiveImpl) -> Seat:
+        """Return the place among ranks 0..degree-1, which all of them take at the same order."""
+        if (degree, impl) not in self._seats:
             if degree > 1 and self._communicator is None:
                 msg = f"rank {self._setup.rank} was asked for tp_degree {degree} before it joined"
                 raise RendezvousError(msg)
             process_group = self._communicator.group_of(degree) if self._communicator else None
-            self._seats[degree] = Seat(
+            peers = Peers(process_group, clock_identity=clock_identity())
+            group = TensorParallelGroup(self._setup.rank, degree, NoCollectives())
+            if process_group is not None:
+                group = self._open(group, impl, process_group, share_a_host=peers.share_a_clock)
+            self._seats[degree, impl] = Seat(
                 rank=self._setup.rank,
                 device=self._device,
                 device_facts=self._device_facts,
                 environment=self.describe().environment,
-                group=TensorParallelGroup(
-                    rank=self._setup.rank,
-                    size=degree,
-                    collectives=(
-                        BackendCollectives(process_group) if process_group else NoCollectives()
-                    ),
-                ),
-                peers=Peers(process_group, clock_identity=clock_identity()),
+                group=group,
+                peers=peers,
             )
-        return self._seats[degree]
+        return self._seats[degree, impl]
+
+    def _open(
+        self,
+        group: TensorParallelGroup,
+        impl: CollectiveImpl,
+        process_group: dist.ProcessGroup,
+        *,
+        share_a_host: bool,
+    ) -> TensorParallelGroup:
+        """Return the group with its collectives, which `leave` will close."""
+        members = Members(
+            rank=group.rank,
+            size=group.size,
+            device=self._device,
+            process_group=process_group,
+            share_a_host=share_a_host,
+            timeout_s=self._timeout_s,
+        )
+        opened = open_collectives(impl, members)
+        self._opened.append(opened)
+        return replace(group, collectives=opened, wires=opened.wires)
 
     def _proof(self, order: TrialOrder, seat: Seat) -> Proof:
         """Return the proof of this shape, degree and phase; it does not depend on batch and seq."""

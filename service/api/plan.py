@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from service.errors import FieldError, InvalidSpecError, QuotaError
 from workers.contract.hardware import NodeFacts
+from workers.contract.implementations import judge_impl_on
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, valid_tp_degrees
@@ -28,7 +29,7 @@ def expand(spec: SweepSpec, *, nodes: Sequence[NodeFacts], max_points: int) -> E
     points: list[PointSpec] = []
     rejected = list(expansion.rejected)
     for point in expansion.points:
-        if rejection := _judge(point, candidates):
+        if rejection := _judge(point, candidates) or judge_impl_on(point, candidates):
             rejected.append(rejection)
         else:
             points.append(point)
@@ -45,10 +46,11 @@ def refuse_nothing_left(expansion: Expansion) -> None:
         for field, value, reason in list(reasons)[:50]
     )
     degrees = sorted({degree for r in expansion.rejected for degree in r.valid_tp_degrees})
-    valid = ", ".join(map(str, degrees)) or "none"
+    hint = f"tp_degrees that would work for some: {', '.join(map(str, degrees))}"
+    if not degrees:
+        hint = expansion.rejected[0].reason
     raise InvalidSpecError(
-        f"none of {len(expansion.rejected)} combinations can be measured; "
-        f"tp_degrees that would work for some: {valid}",
+        f"none of {len(expansion.rejected)} combinations can be measured; {hint}",
         errors=errors,
     )
 
@@ -124,9 +126,12 @@ def _degrees(point: PointSpec, works: Callable[[PointSpec], bool]) -> tuple[int,
 
 
 def _pointer(field: str) -> str:
-    return {"tp_degree": "/tp_degree", "block": "/blocks", "estimated_bytes": ""}.get(
-        field, f"/models/*/{field}"
-    )
+    return {
+        "tp_degree": "/tp_degree",
+        "block": "/blocks",
+        "collective_impl": "/collective_impl",
+        "estimated_bytes": "",
+    }.get(field, f"/models/*/{field}")
 
 
 def _gib(num_bytes: int) -> str:

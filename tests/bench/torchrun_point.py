@@ -16,7 +16,8 @@ from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.scheduling import IoThreads, usable_cores
 from workers.timing.peers import Peers
-from workers.tp.group import BackendCollectives, TensorParallelGroup
+from workers.tp.collectives.backend import BackendCollectives
+from workers.tp.group import TensorParallelGroup
 
 
 def main() -> None:

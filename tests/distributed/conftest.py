@@ -14,7 +14,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from workers.tp.group import BackendCollectives, TensorParallelGroup
+from workers.tp.collectives.backend import BackendCollectives
+from workers.tp.group import TensorParallelGroup
 
 TIMEOUT_S = 45.0
 """For all ranks together, start included: four of them import torch on two busy cores."""

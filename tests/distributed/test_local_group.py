@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,13 @@ from tests.unit.workers.builders import order
 from workers.contract.axes import Collective, Pass
 from workers.contract.errors import (
     CollectiveCountError,
+    CollectiveUnavailableError,
     DeviceMemoryError,
     OrderMismatchError,
     RankLostError,
 )
 from workers.contract.hardware import NodeFacts
+from workers.contract.sweep import Sampling
 from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
 from workers.local import LocalGroup
 from workers.measure import check_every_step_is_counted
@@ -117,6 +120,22 @@ def test_a_timed_step_that_runs_fewer_collectives_than_the_proved_one_is_refused
         check_every_step_is_counted({Pass.SPLIT: samples}, [span])
 
 
+def test_implementations_of_the_collectives_take_turns_in_one_group(group: LocalGroup) -> None:
+    for impl in ("shared_memory", "backend", "shared_memory"):
+        result = group.measure(order(block="layer", collective_impl=impl))
+        places = ["attention.forward", "mlp.forward", "mlp.backward", "attention.backward"]
+        assert [timing.where for timing in result.collectives] == places
+        assert result.proof.num_collectives == 4
+        assert result.proof.max_rel_error <= result.proof.tolerance
+        num_steps = len(result.samples[Pass.SPLIT][0].step_ns)
+        assert {len(timing.wire_ns) for timing in result.collectives} == {num_steps}
+
+
+def test_noise_of_gloos_threads_is_not_held_against_what_does_without(group: LocalGroup) -> None:
+    spec = order(collective_impl="shared_memory")
+    assert "scheduler_noise" not in group.measure(spec).quality
+
+
 class FaultyRank(Rank):
     """A rank whose batch size says what goes wrong."""
 
@@ -128,6 +147,8 @@ class FaultyRank(Rank):
                 order = order.model_copy(update={"seed": order.seed + 1})
             if order.point.batch == 15:
                 time.sleep(60)
+            if order.point.batch == 17:
+                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
         if order.point.batch == 16:
             with self._occupied(order):
                 raise MemoryError("planted")
@@ -141,14 +162,24 @@ class FaultyRank(Rank):
         (14, OrderMismatchError, "different"),
         (15, RankLostError, "at its deadline"),
         (16, DeviceMemoryError, "planted"),
+        (17, RankLostError, "exit code -9|rank 1 ended before it came to mlp"),
     ],
-    ids=["killed", "told otherwise", "hung past its deadline", "out of memory"],
+    ids=[
+        "killed",
+        "told otherwise",
+        "hung past its deadline",
+        "out of memory",
+        "killed at a collective over shared memory",
+    ],
 )
 def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
     node: NodeFacts, tmp_path: Path, batch: int, error: type[Exception], says: str
 ) -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    faulty = order(batch=batch).model_copy(update={"deadline_s": 3})
+    impl = "shared_memory" if batch == 17 else "backend"
+    faulty = order(batch=batch, collective_impl=impl).model_copy(
+        update={"deadline_s": 3, "sampling": Sampling(max_time_s=60, target_rel_ci=1e-9)}
+    )
     with LocalGroup(
         size=2, degrees=(2,), node=node, log_dir=tmp_path, rank_class=FaultyRank
     ) as group:
@@ -164,6 +195,15 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
     assert left == []
 
 
+def test_what_the_device_lacks_ends_the_trial_for_good(node: NodeFacts, tmp_path: Path) -> None:
+    with (
+        LocalGroup(size=2, degrees=(2,), node=node, log_dir=tmp_path) as group,
+        pytest.raises(CollectiveUnavailableError, match="one_shot: it needs CUDA") as caught,
+    ):
+        group.measure(order(collective_impl="one_shot"))
+    assert caught.value.is_final
+
+
 def test_the_command_measures_a_sweep_without_service_or_ray(tmp_path: Path) -> None:
     sweep = {
         "models": [
@@ -174,6 +214,7 @@ def test_the_command_measures_a_sweep_without_service_or_ray(tmp_path: Path) -> 
         "batch": 2,
         "replicates": 2,
         "sampling": {"max_time_s": 0.05},
+        "collective_impl": ["auto", "two_shot"],
     }
     path = tmp_path / "sweep.json"
     path.write_text(json.dumps(sweep))
@@ -189,6 +230,7 @@ def test_the_command_measures_a_sweep_without_service_or_ray(tmp_path: Path) -> 
     assert len(lines) == 2 * 5, "two replicates of all but attention at degree 4"
     assert len({line["group_id"] for line in lines}) == 2, "fresh processes for each replicate"
     assert "num_attention_heads=6 is not divisible by tp_degree=4" in done.stderr
+    assert "devices lack two_shot; they have backend, shared_memory" in done.stderr
 
 
 def test_the_command_refuses_a_bad_sweep_naming_the_field(tmp_path: Path) -> None:

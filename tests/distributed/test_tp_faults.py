@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import cast
 from unittest import mock
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from tests.distributed.conftest import SpawnRanks
-from workers.contract.axes import Activation, Block, Phase
+from tests.distributed.implementations import using
+from workers.contract.axes import Activation, Block, CollectiveImpl, Phase
 from workers.contract.errors import CollectiveCountError, NumericsError, ProofError
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
@@ -263,14 +265,18 @@ def report(group: TensorParallelGroup, fault: Fault) -> str:
     return "proved"
 
 
-def report_all(group: TensorParallelGroup) -> dict[str, str]:
+def report_all(group: TensorParallelGroup, impl: CollectiveImpl) -> dict[str, str]:
     """Plant one fault after the other in one group, and last none."""
+    group = using(group, impl)
     reports = {name: report(group, fault) for name, fault in FAULTS.items()}
     return reports | {"none": report(group, Fault(NumericsError, ""))}
 
 
-def test_every_planted_fault_is_refused_on_every_rank(spawn_ranks: SpawnRanks) -> None:
-    first, second = cast("list[dict[str, str]]", spawn_ranks(2, report_all))
+@pytest.mark.parametrize("impl", [CollectiveImpl.BACKEND, CollectiveImpl.SHARED_MEMORY])
+def test_every_planted_fault_is_refused_on_every_rank(
+    impl: CollectiveImpl, spawn_ranks: SpawnRanks
+) -> None:
+    first, second = cast("list[dict[str, str]]", spawn_ranks(2, report_all, impl))
     assert first == second, "the ranks came to different verdicts"
     assert first.pop("none") == "proved"
     unlike = {

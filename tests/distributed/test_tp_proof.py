@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch.distributed.tensor.debug import CommDebugMode
 
 from tests.distributed.conftest import SpawnRanks
-from workers.contract.axes import Activation, Block, Dtype, Phase
+from tests.distributed.implementations import using
+from workers.contract.axes import Activation, Block, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import judge
@@ -65,20 +66,24 @@ def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
     return specs
 
 
-def prove_all(group: TensorParallelGroup, specs: list[PointSpec]) -> list[Proof]:
+def prove_all(
+    group: TensorParallelGroup, specs: list[PointSpec], impl: CollectiveImpl
+) -> list[Proof]:
+    group = using(group, impl)
     return [
         prove(spec, group=group, device=CPU, seed=seed, reference_dtype=torch.float64)
         for seed, spec in enumerate(specs)
     ]
 
 
+@pytest.mark.parametrize("impl", [CollectiveImpl.BACKEND, CollectiveImpl.SHARED_MEMORY])
 @pytest.mark.parametrize("tp_degree", [2, 4])
 def test_random_blocks_are_proved_with_their_collectives(
-    tp_degree: int, spawn_ranks: SpawnRanks
+    tp_degree: int, impl: CollectiveImpl, spawn_ranks: SpawnRanks
 ) -> None:
     specs = random_specs(tp_degree, num_specs=36)
     assert {spec.kv_copies for spec in specs} >= {1, 2}
-    results = spawn_ranks(tp_degree, prove_all, specs)
+    results = spawn_ranks(tp_degree, prove_all, specs, impl)
     assert all(proofs == results[0] for proofs in results), "the ranks came to different proofs"
     for spec, proof in zip(specs, cast("list[Proof]", results[0]), strict=True):
         assert proof.max_rel_error <= proof.tolerance == 1e-12

@@ -49,6 +49,12 @@ class CollectiveImpl(StrEnum):
     """What runs a collective."""
 
     BACKEND = "backend"
+    """The process group's own: NCCL, gloo."""
+    ONE_SHOT = "one_shot"
+    TWO_SHOT = "two_shot"
+    """Of torch's symmetric memory, between GPUs of one host."""
+    SHARED_MEMORY = "shared_memory"
+    """A one-shot all-reduce between CPU ranks of one host."""
 
 
 class Overlap(StrEnum):

@@ -5,6 +5,7 @@ WorkerError
 │   ├── NumericsError
 │   └── CollectiveCountError
 ├── DeviceMemoryError         final: the point does not fit the device
+├── CollectiveUnavailableError  final: collective_impl does not work on this device or group
 ├── RendezvousError           the group could not be formed
 ├── DeviceMismatchError       the rank sits on another device than the one reserved
 ├── OrderMismatchError        ranks of one group were told to measure different things
@@ -46,6 +47,13 @@ class DeviceMemoryError(WorkerError):
     """The device has no room for the point."""
 
     code = "out_of_memory"
+    is_final = True
+
+
+class CollectiveUnavailableError(WorkerError):
+    """The collective_impl asked for does not work here. Example: shared_memory across hosts."""
+
+    code = "collective_unavailable"
     is_final = True
 
 

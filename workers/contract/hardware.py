@@ -21,6 +21,8 @@ class Environment(Frozen):
 
     hostname: str
     os: str
+    machine: str = ""
+    """Processor architecture, as uname says it; empty where not recorded."""
     python: str
     torch: str
     cuda: str | None = None

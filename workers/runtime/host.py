@@ -40,6 +40,7 @@ def environment(*, backend: str, realtime_io: bool) -> Environment:
     return Environment(
         hostname=socket.gethostname(),
         os=f"{platform.system()} {platform.release()}",
+        machine=platform.machine(),
         python=".".join(map(str, sys.version_info[:3])),
         torch=torch.__version__,
         cuda=torch.version.cuda if has_gpu else None,

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-import torch.distributed as dist
 from torch import Tensor
 
 
@@ -26,29 +25,12 @@ class TensorParallelGroup:
     rank: int
     size: int
     collectives: Collectives
+    wires: tuple[Tensor, ...] = ()
+    """Memory through which `collectives` send past torch's dispatcher, for the proof's counter."""
 
     def with_collectives(self, collectives: Collectives) -> Self:
         """Return the same ranks over other collectives: timed ones, or none."""
         return replace(self, collectives=collectives)
-
-
-class BackendCollectives:
-    """Collectives of a torch.distributed process group: NCCL, gloo. Synchronous and in place.
-
-    On CUDA synchronous means ordered on the calling stream, not waited for by the host.
-    """
-
-    def __init__(self, process_group: dist.ProcessGroup) -> None:
-        self._process_group = process_group
-        self._options = dist.AllreduceOptions()  # a sum, as it comes
-        # What dist.all_reduce(async_op=False) sets: NCCL then stays on the calling stream. Asked of
-        # the process group itself, which saves that function's checks on every call.
-        self._options.asyncOp = False
-
-    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:  # noqa: ARG002 - for wrappers
-        """Sum `tensor` over the ranks, in place."""
-        self._process_group.allreduce([tensor], self._options).wait()
-        return tensor
 
 
 class NoCollectives:

@@ -59,7 +59,7 @@ def count_step(
     block: ShardedBlock, inputs: StepInputs, group: TensorParallelGroup, phase: Phase
 ) -> tuple[list[CountedMessage], list[CountedMessage]]:
     """Return the collectives of one step's forward, and those of its backward."""
-    counter = CollectiveCounter()
+    counter = CollectiveCounter(wires=group.wires)
     with torch.set_grad_enabled(phase is Phase.TRAIN), counter:
         output = block.forward(inputs.x, group)
         num_forward = len(counter.messages)

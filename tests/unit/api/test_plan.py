@@ -112,3 +112,19 @@ def test_the_estimate_counts_every_trial_at_its_limit() -> None:
     asked = spec(replicates=3, sampling={"max_time_s": 2})
     assert plan.estimated_s(asked, num_points=4) > 3 * 4 * 2
     assert plan.estimated_s(asked, num_points=0) == 0
+
+
+def test_an_implementation_that_no_device_has_is_rejected_with_those_that_there_are() -> None:
+    asked = spec(collective_impl=["auto", "shared_memory", "one_shot"])
+    expansion = plan.expand(asked, nodes=[node()], max_points=100)
+    assert {point.collective_impl for point in expansion.points} == {"backend", "shared_memory"}
+    rejection = expansion.rejected[0]
+    assert (rejection.field, rejection.value) == ("collective_impl", "one_shot")
+    assert "they have backend, shared_memory" in rejection.reason
+
+
+def test_a_sweep_of_such_an_implementation_alone_is_refused_naming_the_field() -> None:
+    expansion = plan.expand(spec(collective_impl="two_shot"), nodes=[node()], max_points=100)
+    with pytest.raises(InvalidSpecError, match="devices lack two_shot") as caught:
+        plan.refuse_nothing_left(expansion)
+    assert caught.value.errors[0].pointer == "/collective_impl"

@@ -1,4 +1,4 @@
-from workers.contract.axes import Activation, Block, Dtype, Phase
+from workers.contract.axes import Activation, Block, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
@@ -36,6 +36,7 @@ def point(
     batch: int = 4,
     seq: int = 1,
     dtype: Dtype = Dtype.FLOAT32,
+    collective_impl: CollectiveImpl = CollectiveImpl.BACKEND,
 ) -> PointSpec:
     return PointSpec(
         model=model or shape(),
@@ -45,4 +46,5 @@ def point(
         batch=batch,
         seq=seq,
         dtype=dtype,
+        collective_impl=collective_impl,
     )

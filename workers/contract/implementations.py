@@ -1,0 +1,73 @@
+"""Which implementation of the collectives a point may name, and which devices have it."""
+
+from collections.abc import Sequence
+
+from workers.contract.axes import CollectiveImpl, Dtype
+from workers.contract.hardware import NodeFacts
+from workers.contract.point import PointSpec
+from workers.contract.sharding import Rejection, valid_tp_degrees
+
+X86_64 = ("x86_64", "AMD64")
+"""Names of the only machines on which the memory ordering of shared_memory holds."""
+
+SYMMETRIC = (CollectiveImpl.ONE_SHOT, CollectiveImpl.TWO_SHOT)
+
+SYMMETRIC_DEGREES = (2, 4, 8)
+"""For other sizes torch has no kernel, or one that adds in another order on each rank."""
+
+SYMMETRIC_DTYPES = (Dtype.FLOAT32, Dtype.BFLOAT16)
+
+SYMMETRIC_ALIGNMENT = 4
+"""Bytes that divide a message which its kernels take."""
+
+
+def impls_of(node: NodeFacts) -> tuple[CollectiveImpl, ...]:
+    """Return what runs on a node's devices.
+
+    A node whose dispatcher does not say what machine it is gets the benefit of the doubt.
+    """
+    if node.hardware.memory_class_gib:
+        return (CollectiveImpl.BACKEND, *SYMMETRIC)
+    if node.environment.machine in ("", *X86_64):
+        return (CollectiveImpl.BACKEND, CollectiveImpl.SHARED_MEMORY)
+    return (CollectiveImpl.BACKEND,)
+
+
+def judge_impl(spec: PointSpec) -> Rejection | None:
+    """Return why no device whatever runs the point's collectives as it asks, or None."""
+    impl, degree = spec.collective_impl, spec.tp_degree
+    if impl not in SYMMETRIC or degree == 1:
+        return None
+    if degree not in SYMMETRIC_DEGREES:
+        return _rejection(spec, f"torch has {impl} for tp_degree 2, 4 and 8, not {degree}")
+    if spec.dtype not in SYMMETRIC_DTYPES:
+        return _rejection(spec, f"torch has {impl} for float32 and bfloat16, not {spec.dtype}")
+    size = spec.num_tokens * spec.model.hidden_size * spec.dtype.num_bytes
+    if size % SYMMETRIC_ALIGNMENT:
+        return _rejection(
+            spec, f"{impl} takes messages of whole {SYMMETRIC_ALIGNMENT} bytes, not of {size}"
+        )
+    return None
+
+
+def judge_impl_on(spec: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
+    """Return why none of these nodes has the implementation that the point asks for, or None."""
+    works = {impl for node in nodes for impl in impls_of(node)}
+    if spec.collective_impl in works:
+        return None
+    there = ", ".join(impl for impl in CollectiveImpl if impl in works)
+    return _rejection(spec, f"the known devices lack {spec.collective_impl}; they have {there}")
+
+
+def _rejection(spec: PointSpec, reason: str) -> Rejection:
+    degrees = valid_tp_degrees(spec.model, spec.block)
+    is_by_degree = spec.collective_impl in SYMMETRIC and spec.tp_degree not in SYMMETRIC_DEGREES
+    return Rejection(
+        spec=spec,
+        field="collective_impl",
+        value=spec.collective_impl,
+        reason=f"{reason}; backend works everywhere",
+        valid_tp_degrees=tuple(d for d in degrees if d in (1, *SYMMETRIC_DEGREES))
+        if is_by_degree
+        else (),
+    )

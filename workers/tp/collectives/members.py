@@ -1,0 +1,51 @@
+"""Who opens an implementation of the collectives together, and what comes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The ranks that open an implementation at the same moment, as one of them sees them."""
+
+    rank: int
+    size: int
+    device: torch.device
+    process_group: dist.ProcessGroup
+    """Carries the control messages, on the CPU, while an implementation is opened."""
+    share_a_host: bool
+    """Whether all of them are processes of one kernel."""
+    timeout_s: float
+    """Of each collective."""
+
+    def exchange(self, values: Sequence[int]) -> list[list[int]]:
+        """Return every rank's `values`, by rank. All ranks must pass equally many."""
+        mine = torch.tensor(values, dtype=torch.int64)
+        theirs = [torch.empty_like(mine) for _ in range(self.size)]
+        dist.all_gather(theirs, mine, group=self.process_group)
+        return [row.tolist() for row in theirs]
+
+
+class OpenCollectives(Protocol):
+    """An implementation in use: `workers.tp.group.Collectives`, and what its owner must know."""
+
+    @property
+    def wires(self) -> tuple[Tensor, ...]:
+        """Memory that other ranks read what is written to: see `workers.tp.counter`.
+
+        Empty where every message passes torch's dispatcher as a collective.
+        """
+        ...
+
+    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
+        """Return the sum over all ranks, the same bits on each of them."""
+        ...
+
+    def close(self) -> None:
+        """Give back what was opened. It can not be used afterwards."""
+        ...
