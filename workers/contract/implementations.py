@@ -39,7 +39,10 @@ def judge_impl(spec: PointSpec) -> Rejection | None:
     if impl not in SYMMETRIC or degree == 1:
         return None
     if degree not in SYMMETRIC_DEGREES:
-        return _rejection(spec, f"torch has {impl} for tp_degree 2, 4 and 8, not {degree}")
+        valid = (1, *SYMMETRIC_DEGREES)
+        degrees = tuple(d for d in valid_tp_degrees(spec.model, spec.block) if d in valid)
+        reason = f"torch has {impl} for tp_degree 2, 4 and 8, not {degree}"
+        return _rejection(spec, reason, degrees=degrees)
     if spec.dtype not in SYMMETRIC_DTYPES:
         return _rejection(spec, f"torch has {impl} for float32 and bfloat16, not {spec.dtype}")
     size = spec.num_tokens * spec.model.hidden_size * spec.dtype.num_bytes
@@ -59,15 +62,11 @@ def judge_impl_on(spec: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | No
     return _rejection(spec, f"the known devices lack {spec.collective_impl}; they have {there}")
 
 
-def _rejection(spec: PointSpec, reason: str) -> Rejection:
-    degrees = valid_tp_degrees(spec.model, spec.block)
-    is_by_degree = spec.collective_impl in SYMMETRIC and spec.tp_degree not in SYMMETRIC_DEGREES
+def _rejection(spec: PointSpec, reason: str, *, degrees: tuple[int, ...] = ()) -> Rejection:
     return Rejection(
         spec=spec,
         field="collective_impl",
         value=spec.collective_impl,
-        reason=f"{reason}; backend works everywhere",
-        valid_tp_degrees=tuple(d for d in degrees if d in (1, *SYMMETRIC_DEGREES))
-        if is_by_degree
-        else (),
+        reason=reason,
+        valid_tp_degrees=degrees,
     )
