@@ -181,6 +181,13 @@ def test_smaller_degrees_run_in_the_same_group_in_any_order(make: Make) -> None:
 _DIVIDES_BY_THREE = {"hidden_size": 24, "intermediate_size": 48, "num_attention_heads": 6}
 
 
+def test_ranks_of_either_kind_share_memory(make: Make) -> None:
+    group = make(2)
+    for impl in ("shared_memory", "backend"):
+        result = measured(group, order(collective_impl=impl))
+        assert [timing.where for timing in result.collectives] == ["mlp.forward", "mlp.backward"]
+
+
 def test_a_rank_that_is_killed_is_named_and_its_peers_do_not_linger(
     make: Make, tmp_path: Path
 ) -> None:
