@@ -61,12 +61,9 @@ def _measurable(spec: SweepSpec, node: NodeFacts) -> list[PointSpec]:
     """Return the points that this host can measure, and say why it cannot the others."""
     expansion = spec.expand()
     rejected = {point: judge_impl_on(point, [node]) for point in expansion.points}
-    for rejection in (*expansion.rejected, *rejected.values()):
-        if rejection is not None:
-            valid = rejection.valid_tp_degrees
-            _say(
-                f"rejected: {rejection.reason}" + (f"; degrees that work: {valid}" if valid else "")
-            )
+    found = [r for r in (*expansion.rejected, *rejected.values()) if r is not None]
+    for reason, valid in dict.fromkeys((r.reason, r.valid_tp_degrees) for r in found):
+        _say(f"rejected: {reason}" + (f"; degrees that work: {valid}" if valid else ""))
     return [point for point, rejection in rejected.items() if rejection is None]
 
 
