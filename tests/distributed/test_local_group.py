@@ -29,6 +29,7 @@ from workers.local import LocalGroup
 from workers.measure import check_every_step_is_counted
 from workers.rank import Rank
 from workers.runtime.probe import probe_node
+from workers.tp.collectives.segment import NAME
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +194,16 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
         if pid not in before and "resource_tracker" not in str(command)
     ]
     assert left == []
+
+
+def test_a_group_that_is_left_gives_its_shared_memory_back(node: NodeFacts, tmp_path: Path) -> None:
+    with LocalGroup(size=2, degrees=(2,), node=node, log_dir=tmp_path) as group:
+        for _ in range(2):  # the second order finds what the first opened
+            group.measure(order(collective_impl="shared_memory"))
+        maps = [Path(f"/proc/{process.pid}/maps") for process in group._processes]
+        assert [path.read_text().count(f"memfd:{NAME}") for path in maps] == [1, 1]
+        group._call([0, 1], "leave", limit_s=30)
+        assert [path.read_text().count(f"memfd:{NAME}") for path in maps] == [0, 0]
 
 
 def test_what_the_device_lacks_ends_the_trial_for_good(node: NodeFacts, tmp_path: Path) -> None:
