@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -23,13 +23,13 @@ from workers.contract.errors import (
     RankLostError,
 )
 from workers.contract.hardware import NodeFacts
-from workers.contract.sweep import Sampling
 from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
 from workers.local import LocalGroup
 from workers.measure import check_every_step_is_counted
 from workers.rank import Rank
 from workers.runtime.probe import probe_node
 from workers.tp.collectives.segment import NAME
+from workers.tp.collectives.turnstile import Turnstile
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +137,15 @@ def test_noise_of_gloos_threads_is_not_held_against_what_does_without(group: Loc
     assert "scheduler_noise" not in group.measure(spec).quality
 
 
+def die_in_the_end(turnstile: Turnstile, number: int, *, where: str) -> None:
+    if number == 50:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real_pass_together(turnstile, number, where=where)
+
+
+real_pass_together = Turnstile.pass_together
+
+
 class FaultyRank(Rank):
     """A rank whose batch size says what goes wrong."""
 
@@ -149,7 +158,7 @@ class FaultyRank(Rank):
             if order.point.batch == 15:
                 time.sleep(60)
             if order.point.batch == 17:
-                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+                mock.patch.object(Turnstile, "pass_together", die_in_the_end).start()
         if order.point.batch == 16:
             with self._occupied(order):
                 raise MemoryError("planted")
@@ -178,9 +187,7 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
 ) -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     impl = "shared_memory" if batch == 17 else "backend"
-    faulty = order(batch=batch, collective_impl=impl).model_copy(
-        update={"deadline_s": 3, "sampling": Sampling(max_time_s=60, target_rel_ci=1e-9)}
-    )
+    faulty = order(batch=batch, collective_impl=impl).model_copy(update={"deadline_s": 3})
     with LocalGroup(
         size=2, degrees=(2,), node=node, log_dir=tmp_path, rank_class=FaultyRank
     ) as group:
