@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from workers.contract.axes import CollectiveImpl, Pass, Phase
+from workers.contract.axes import CollectiveImpl, Pass
 from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
@@ -56,8 +56,8 @@ class TrainStep:
         torch.autograd.grad(output, self._wanted, self._grad_BSH)
 
 
-class PrefillStep:
-    """One causal forward that builds no graph."""
+class ForwardStep:
+    """One forward that builds no graph: prefill or decode."""
 
     def __init__(self, block: ShardedBlock, x_BSH: Tensor, group: TensorParallelGroup) -> None:
         self._block, self._x_BSH, self._group = block, x_BSH, group
@@ -136,9 +136,9 @@ def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:
     if seat.group.size > 1:
         groups[Pass.SPLIT] = replace(seat.group, collectives=spans)
         groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())
-    if spec.phase is Phase.TRAIN:
+    if spec.phase.has_backward:
         return {k: TrainStep(block, x_BSH, grad_BSH, group) for k, group in groups.items()}
-    return {k: PrefillStep(block, x_BSH, group) for k, group in groups.items()}
+    return {k: ForwardStep(block, x_BSH, group) for k, group in groups.items()}
 
 
 def _draw_inputs(
@@ -146,11 +146,11 @@ def _draw_inputs(
 ) -> tuple[Tensor, Tensor]:
     """x_BSH and the gradient of y_BSH: normal, never zeros, which powers and caches make faster."""
     generator = torch.Generator(device).manual_seed(seed)
-    shape = (spec.batch, spec.seq, spec.model.hidden_size)
+    shape = (spec.batch, spec.step_seq, spec.model.hidden_size)
     x_BSH, grad_BSH = (
         torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
     )
-    return x_BSH.requires_grad_(spec.phase is Phase.TRAIN), grad_BSH
+    return x_BSH.requires_grad_(spec.phase.has_backward), grad_BSH
 
 
 def _quality(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Blocks wrong on purpose, over real processes: each is refused, by name, on every rank."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 from unittest import mock
 
@@ -21,6 +21,7 @@ from workers.tp import blocks
 from workers.tp.attention import AttentionShard
 from workers.tp.exchange import WHERE as PROOF
 from workers.tp.group import Collectives, NoCollectives, TensorParallelGroup
+from workers.tp.kv_cache import KvCache
 from workers.tp.linear import column_parallel, row_parallel
 from workers.tp.mappings import copy_to_ranks
 from workers.tp.mlp import MlpShard
@@ -95,52 +96,74 @@ class InnerActivationReduced(MlpShard):
         return F.linear(inner_TF, self.down)
 
 
+class OneCachedTokenForgotten(AttentionShard):
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
+        assert self.cache is not None
+        short = KvCache(self.cache.keys[:, :, 1:], self.cache.values[:, :, 1:])
+        without = replace(self, cache=short)
+        return AttentionShard.forward_tokens(without, x_TH, group, batch=batch)
+
+
 class WrongQueryHeads(AttentionShard):
     """Key-value heads in the wrong order: consecutive query heads no longer share one."""
 
-    def forward_tokens(
-        self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int, seq: int
-    ) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         rows = self.query_key_value.unflatten(0, (-1, self.head_dim))
         heads, kv_heads = self.num_heads, self.num_kv_heads
         q, k, v = rows.split((heads, kv_heads, kv_heads))
         mixed = torch.cat((q, k.flip(0), v.flip(0))).flatten(0, 1)
         wrong = AttentionShard(mixed, self.output, heads, kv_heads, self.head_dim)
-        return wrong.forward_tokens(x_TH, group, batch=batch, seq=seq)
+        return wrong.forward_tokens(x_TH, group, batch=batch)
 
 
 REAL = blocks.REGISTRY
 
-Build = Callable[[PointSpec, Sequence[Tensor]], blocks.ShardedBlock]
+Build = Callable[[PointSpec, Sequence[Tensor], KvCache | None], blocks.ShardedBlock]
 
 
-def real(spec: PointSpec, weights: Sequence[Tensor]) -> blocks.ShardedBlock:
-    return REAL[spec.block].assemble(spec, weights)
+def real(spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None) -> blocks.ShardedBlock:
+    return REAL[spec.block].assemble(spec, weights, cache)
 
 
 def an_mlp(cls: type[MlpShard]) -> Build:
-    def build(spec: PointSpec, weights: Sequence[Tensor]) -> MlpShard:
+    def build(spec: PointSpec, weights: Sequence[Tensor], _cache: KvCache | None) -> MlpShard:
         *gate, up, down = weights
         return cls(up, down, spec.model.activation, gate=gate[0] if gate else None)
 
     return build
 
 
-def wrong_query_heads(spec: PointSpec, weights: Sequence[Tensor]) -> AttentionShard:
+def wrong_query_heads(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> AttentionShard:
     heads, kv_heads = blocks.heads_per_rank(spec.model, spec.tp_degree)
     mixed, output = weights
-    return WrongQueryHeads(mixed, output, heads, kv_heads, spec.model.head_dim)
+    return WrongQueryHeads(mixed, output, heads, kv_heads, spec.model.head_dim, cache)
 
 
-def cut_the_other_way(spec: PointSpec, weights: Sequence[Tensor]) -> blocks.ShardedBlock:
+def one_cached_token_forgotten(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> AttentionShard:
+    heads, kv_heads = blocks.heads_per_rank(spec.model, spec.tp_degree)
+    mixed, output = weights
+    return OneCachedTokenForgotten(mixed, output, heads, kv_heads, spec.model.head_dim, cache)
+
+
+def cut_the_other_way(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> blocks.ShardedBlock:
     """Shapes as if rows and columns were mixed up."""
-    return real(spec, [weight.detach().T.contiguous().requires_grad_() for weight in weights])
+    turned = [weight.detach().T.contiguous().requires_grad_() for weight in weights]
+    return real(spec, turned, cache)
 
 
-def dealt_wrongly_on_rank_1(spec: PointSpec, weights: Sequence[Tensor]) -> blocks.ShardedBlock:
+def dealt_wrongly_on_rank_1(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> blocks.ShardedBlock:
     """The columns of the first matrix do not match the rows of the second."""
     up, down = weights
-    return real(spec, (up.detach().flip(0).requires_grad_() if dist.get_rank() else up, down))
+    dealt = up.detach().flip(0).requires_grad_() if dist.get_rank() else up
+    return real(spec, (dealt, down), cache)
 
 
 @dataclass(frozen=True)
@@ -225,6 +248,13 @@ FAULTS = {
     ),
     "key-value heads": Fault(
         NumericsError, "wrong query heads", wrong_query_heads, block=Block.ATTENTION
+    ),
+    "cached token": Fault(
+        NumericsError,
+        "the cache lacks a token",
+        one_cached_token_forgotten,
+        block=Block.ATTENTION,
+        phase=Phase.DECODE,
     ),
     "input changed": Fault(NumericsError, "wrote to its input", an_mlp(InputChanged)),
     "activation changed": Fault(

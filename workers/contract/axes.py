@@ -1,6 +1,7 @@
 """The closed sets a sweep ranges over. A value exists here only once it can be measured."""
 
 from enum import StrEnum
+from typing import assert_never
 
 
 class Kind(StrEnum):
@@ -20,10 +21,26 @@ class Block(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a step is: forward and backward, or one causal forward without gradients."""
+    """What a step is: forward and backward, or one forward without gradients.
+
+    Prefill is causal over `seq` tokens of each sequence; decode adds one token to each, which
+    attends to itself and to `seq` earlier ones through their cached keys and values.
+    """
 
     TRAIN = "train"
     PREFILL = "prefill"
+    DECODE = "decode"
+
+    @property
+    def has_backward(self) -> bool:
+        """Whether a step takes gradients."""
+        match self:
+            case Phase.TRAIN:
+                return True
+            case Phase.PREFILL | Phase.DECODE:
+                return False
+            case _:
+                assert_never(self)
 
 
 class Arrangement(StrEnum):

@@ -1,14 +1,18 @@
 """An upper estimate of what a point takes on one device, so that hopeless ones are never queued."""
 
-from workers.contract.axes import Block, Phase
+from workers.contract.axes import Block
 from workers.contract.point import PointSpec
-from workers.contract.workload import weights_per_rank
+from workers.contract.workload import cached_per_rank, weights_per_rank
 
 
 def estimated_bytes(spec: PointSpec) -> int:
-    """Bytes of weights, gradients and activations of one rank, with a tenth for the allocator."""
-    copies = 2 if spec.phase is Phase.TRAIN else 1
+    """Bytes of weights, gradients, activations and cached keys and values of one rank.
+
+    With a tenth for the allocator.
+    """
+    copies = 2 if spec.phase.has_backward else 1
     elements = copies * (weights_per_rank(spec) + _activation_elements(spec))
+    elements += cached_per_rank(spec)
     return int(elements * spec.dtype.num_bytes * 1.1)
 
 

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from typing import assert_never
 
 from pydantic import Field, StrictInt
 
@@ -39,8 +40,19 @@ class PointSpec(Frozen):
 
     @property
     def num_tokens(self) -> int:
-        """Tokens that one step works on."""
-        return self.batch * self.seq
+        """Tokens that one step works on: in decode one for each sequence, and `seq` are cached."""
+        return self.batch * self.step_seq
+
+    @property
+    def step_seq(self) -> int:
+        """Tokens of one sequence that one step works on."""
+        match self.phase:
+            case Phase.TRAIN | Phase.PREFILL:
+                return self.seq
+            case Phase.DECODE:
+                return 1
+            case _:
+                assert_never(self.phase)
 
     @property
     def kv_copies(self) -> int:

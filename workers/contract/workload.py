@@ -3,6 +3,8 @@
 Legend: B batch, S sequence, H hidden, F intermediate, A heads, D head_dim, P tp_degree.
 """
 
+from typing import assert_never
+
 from workers.contract.axes import Block, Collective, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
@@ -27,7 +29,7 @@ def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
         return ()
     blocks = ["attention", "mlp"] if spec.block is Block.LAYER else [str(spec.block)]
     places = [f"{block}.forward" for block in blocks]
-    if spec.phase is Phase.TRAIN:
+    if spec.phase.has_backward:
         places += [f"{block}.backward" for block in reversed(blocks)]
     size = spec.num_tokens * spec.model.hidden_size * spec.dtype.num_bytes
     return tuple(
@@ -39,7 +41,8 @@ def flops_per_rank(spec: PointSpec) -> int:
     """Floating-point operations of one step on one rank, matrix products only.
 
     2 for each multiply-add; backward is twice forward (one product for the input's gradient, one
-    for the weight's). Causal attention counts half of the S*S scores.
+    for the weight's). Causal attention counts half of the S*S scores; in decode one token meets S
+    cached ones and itself.
     """
     forward = 0
     if spec.block is not Block.ATTENTION:
@@ -47,8 +50,27 @@ def flops_per_rank(spec: PointSpec) -> int:
     if spec.block is not Block.MLP:
         forward += 2 * spec.num_tokens * attention_weights_per_rank(spec.model, spec.tp_degree)
         width = spec.model.num_attention_heads // spec.tp_degree * spec.model.head_dim
-        forward += 2 * spec.num_tokens * (spec.seq + 1) * width
-    return forward * (3 if spec.phase is Phase.TRAIN else 1)
+        forward += 4 * spec.batch * _num_scores(spec) * width
+    return forward * (3 if spec.phase.has_backward else 1)
+
+
+def _num_scores(spec: PointSpec) -> int:
+    """Pairs of a query and a key that it sees, in one head of one sequence."""
+    match spec.phase:
+        case Phase.TRAIN | Phase.PREFILL:
+            return spec.seq * (spec.seq + 1) // 2
+        case Phase.DECODE:
+            return spec.seq + 1
+        case _:
+            assert_never(spec.phase)
+
+
+def cached_per_rank(spec: PointSpec) -> int:
+    """Elements of the cached keys and values of one rank, the step's own tokens included."""
+    if spec.phase is not Phase.DECODE or spec.block is Block.MLP:
+        return 0
+    kv_heads = max(1, spec.model.num_key_value_heads // spec.tp_degree)
+    return 2 * spec.batch * (spec.seq + 1) * kv_heads * spec.model.head_dim
 
 
 def weights_per_rank(spec: PointSpec) -> int:

@@ -8,6 +8,9 @@ heads, K key-value heads, W = A + 2*K. A*D over all ranks need not be H.
     q, k, v = f(x_TH) @ query_key_value^T       column-parallel, heads whole
     y_TH = g(softmax(q k^T / sqrt(D) + causal) v @ output^T)       row-parallel
 
+In decode each sequence has one token, whose k and v are put behind those of the C = `seq` earlier
+ones in a cache [B, K, C+1, D] and which sees all of them: no mask. Heads are cut as above.
+
 Key-value heads fewer than ranks are replicated: rank r of P holds head r // (P / heads), and the
 gradient of such a copy is its rank's part of the head's gradient.
 """
@@ -19,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.group import TensorParallelGroup
+from workers.tp.kv_cache import KvCache
 from workers.tp.linear import column_parallel, flatten_tokens, row_parallel
 
 
@@ -35,6 +39,8 @@ class AttentionShard:
     num_kv_heads: int
     """K, of which each serves A / K query heads."""
     head_dim: int
+    cache: KvCache | None = None
+    """In decode."""
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -43,23 +49,27 @@ class AttentionShard:
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
         """Return the block's output, [B, S, H], replicated."""
-        batch, seq, _ = x_BSH.shape
-        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=batch, seq=seq)
+        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
         return out_TH.view(x_BSH.shape)
 
-    def forward_tokens(
-        self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int, seq: int
-    ) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         """Return y_TH of contiguous x_TH, both replicated."""
         (mixed_TWD,) = column_parallel(
             x_TH, self.query_key_value, group=group, where="attention.backward"
         )
-        heads, kv_heads = self.num_heads, self.num_kv_heads
-        mixed_BWSD = mixed_TWD.view(batch, seq, -1, self.head_dim).transpose(1, 2)
-        q_BASD, k_BKSD, v_BKSD = mixed_BWSD.split((heads, kv_heads, kv_heads), dim=1)
-        attended_BASD = attend(q_BASD, k_BKSD, v_BKSD)
-        attended_TAD = attended_BASD.transpose(1, 2).reshape(batch * seq, -1)
+        attended_TAD = self._attend_all(mixed_TWD, batch=batch)
         return row_parallel(attended_TAD, self.output, group=group, where="attention.forward")
+
+    def _attend_all(self, mixed_TWD: Tensor, *, batch: int) -> Tensor:
+        heads, kv_heads = self.num_heads, self.num_kv_heads
+        mixed_BSWD = mixed_TWD.view(batch, -1, heads + 2 * kv_heads, self.head_dim)
+        mixed_BWSD = mixed_BSWD.transpose(1, 2)
+        q_BASD, k_BKSD, v_BKSD = mixed_BWSD.split((heads, kv_heads, kv_heads), dim=1)
+        if self.cache is None:
+            attended_BASD = attend(q_BASD, k_BKSD, v_BKSD)
+        else:
+            attended_BASD = attend_to_cache(q_BASD, *self.cache.append(k_BKSD, v_BKSD))
+        return attended_BASD.transpose(1, 2).reshape(mixed_TWD.shape[0], -1)
 
 
 def attend(q_BASD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor) -> Tensor:
@@ -76,3 +86,13 @@ def attend(q_BASD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(
         q_BASD, k_BKSD, v_BKSD, is_causal=True, enable_gqa=grouped
     )
+
+
+def attend_to_cache(q_BA1D: Tensor, k_BKND: Tensor, v_BKND: Tensor) -> Tensor:
+    """Return what one new token of each sequence sees of N = C+1 cached ones, [B, A, 1, D].
+
+    The A / K query heads that share a key-value head stand where tokens stand otherwise: all of
+    them see the same keys, so that any kernel reads each key and value once for the whole group.
+    """
+    q_BKGD = q_BA1D.reshape(k_BKND.shape[0], k_BKND.shape[1], -1, k_BKND.shape[3])
+    return F.scaled_dot_product_attention(q_BKGD, k_BKND, v_BKND).reshape(q_BA1D.shape)

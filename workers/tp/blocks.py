@@ -12,11 +12,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from workers.contract.axes import Block, Phase
+from workers.contract.axes import Block
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
 from workers.tp.attention import AttentionShard
 from workers.tp.group import TensorParallelGroup
+from workers.tp.kv_cache import KvCache, needs_cache
 from workers.tp.layer import LayerShard
 from workers.tp.mlp import MlpShard
 
@@ -52,7 +53,7 @@ class BlockEntry:
     """How a block is planned and put together; one for each `Block`."""
 
     plan: Callable[[PointSpec], tuple[WeightPlan, ...]]
-    assemble: Callable[[PointSpec, Sequence[Tensor]], ShardedBlock]
+    assemble: Callable[[PointSpec, Sequence[Tensor], KvCache | None], ShardedBlock]
 
 
 def draw_shard(
@@ -64,19 +65,27 @@ def draw_shard(
     differ: the proof has its own weights. Norms are ones.
     """
     generator = torch.Generator(device).manual_seed((seed * LARGEST_TP_DEGREE + rank) % 2**63)
-    trained = spec.phase is Phase.TRAIN
     weights = []
     for plan in REGISTRY[spec.block].plan(spec):
         weight = torch.ones(plan.shape, device=device, dtype=dtype)
         if plan.fan_in:
             weight.normal_(std=plan.fan_in**-0.5, generator=generator)
-        weights.append(weight.requires_grad_(trained))
-    return assemble(spec, weights)
+        weights.append(weight.requires_grad_(spec.phase.has_backward))
+    if not needs_cache(spec):
+        return assemble(spec, weights)
+    _, num_kv_heads = heads_per_rank(spec.model, spec.tp_degree)
+    cache = KvCache.draw(spec, num_kv_heads=num_kv_heads, generator=generator, dtype=dtype)
+    return assemble(spec, weights, cache=cache)
 
 
-def assemble(spec: PointSpec, weights: Sequence[Tensor]) -> ShardedBlock:
-    """Put one rank's block together from its weights, in the order of `plan_weights`."""
-    return REGISTRY[spec.block].assemble(spec, weights)
+def assemble(
+    spec: PointSpec, weights: Sequence[Tensor], *, cache: KvCache | None = None
+) -> ShardedBlock:
+    """Put one rank's block together from its weights, in the order of `plan_weights`.
+
+    `cache` where the spec needs one: it holds this rank's key-value heads.
+    """
+    return REGISTRY[spec.block].assemble(spec, weights, cache)
 
 
 def plan_weights(spec: PointSpec) -> tuple[WeightPlan, ...]:
@@ -120,22 +129,28 @@ def _plan_layer(spec: PointSpec) -> tuple[WeightPlan, ...]:
     )
 
 
-def _assemble_mlp(spec: PointSpec, weights: Sequence[Tensor]) -> MlpShard:
+def _assemble_mlp(
+    spec: PointSpec, weights: Sequence[Tensor], _cache: KvCache | None = None
+) -> MlpShard:
     *gate, up, down = weights
     return MlpShard(up, down, spec.model.activation, gate=gate[0] if gate else None)
 
 
-def _assemble_attention(spec: PointSpec, weights: Sequence[Tensor]) -> AttentionShard:
+def _assemble_attention(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> AttentionShard:
     heads, kv_heads = heads_per_rank(spec.model, spec.tp_degree)
     query_key_value, output = weights
-    return AttentionShard(query_key_value, output, heads, kv_heads, spec.model.head_dim)
+    return AttentionShard(query_key_value, output, heads, kv_heads, spec.model.head_dim, cache)
 
 
-def _assemble_layer(spec: PointSpec, weights: Sequence[Tensor]) -> LayerShard:
+def _assemble_layer(
+    spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
+) -> LayerShard:
     attention_norm, query_key_value, output, mlp_norm, *mlp = weights
     return LayerShard(
         attention_norm,
-        _assemble_attention(spec, (query_key_value, output)),
+        _assemble_attention(spec, (query_key_value, output), cache),
         mlp_norm,
         _assemble_mlp(spec, mlp),
     )

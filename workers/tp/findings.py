@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Self
 
-from workers.contract.axes import Block, Collective
+from workers.contract.axes import Block, Collective, Phase
 from workers.contract.errors import CollectiveCountError, NumericsError, ProofError
 from workers.contract.point import PointSpec
 from workers.contract.workload import expected_messages
@@ -170,6 +170,8 @@ class Judge:
             causes.append("gate and up are swapped")
         if self.spec.block is not Block.MLP:
             causes.append("key-value heads serve the wrong query heads")
+            if self.spec.phase is Phase.DECODE:
+                causes.append("the cache lacks a token")
         return ", or ".join(causes)
 
 

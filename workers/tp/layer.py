@@ -44,10 +44,10 @@ class LayerShard:
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
         """Return the layer's output, [B, S, H], replicated."""
-        batch, seq, hidden = x_BSH.shape
+        batch, _, hidden = x_BSH.shape
         x_TH = flatten_tokens(x_BSH)
         normed_TH = F.layer_norm(x_TH, (hidden,), self.attention_norm)
-        x_TH = x_TH + self.attention.forward_tokens(normed_TH, group, batch=batch, seq=seq)
+        x_TH = x_TH + self.attention.forward_tokens(normed_TH, group, batch=batch)
         normed_TH = F.layer_norm(x_TH, (hidden,), self.mlp_norm)
         out_TH = x_TH + self.mlp.forward_tokens(normed_TH, group)
         return out_TH.view(x_BSH.shape)

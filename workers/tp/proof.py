@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from workers.contract.axes import Phase
 from workers.contract.errors import NumericsError
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
@@ -24,12 +23,14 @@ from workers.tp.exchange import (
 )
 from workers.tp.findings import Findings, Judge
 from workers.tp.group import TensorParallelGroup
+from workers.tp.kv_cache import KvCache
 from workers.tp.reduction import free_bytes, halve, halvings_needed
-from workers.tp.reference import cut, draw_twin
+from workers.tp.reference import cut, cut_cache, draw_twin
 from workers.tp.step import StepInputs, count_step, run_step
 
 PROOF_BATCH, PROOF_SEQ = 2, 4
-"""Two sequences, so that mixing them up shows; four tokens each, so that the causal mask does."""
+"""Two sequences, so that mixing them up shows; four tokens each, so that the causal mask does. In
+decode as many are cached."""
 
 
 def tolerance_of(dtype: torch.dtype) -> float:
@@ -92,10 +93,12 @@ def _examine(
     twin = draw_twin(spec, seed=seed, device=device, dtype=dtype)
     whole = run_step(twin.forward, twin.weights, inputs.copy(dtype, phase), phase)
     parts = cut(spec, twin.weights, rank=group.rank, size=group.size)
-    block = _assemble_copy(spec, parts, dtype)
+    cache = cut_cache(twin, rank=group.rank, size=group.size)
+    block = _assemble_copy(spec, parts, dtype, cache)
     _check_shapes(spec, block, group, device)
     own_dtype: torch.dtype = getattr(torch, spec.dtype)
-    own_block, own_inputs = _assemble_copy(spec, parts, own_dtype), inputs.copy(own_dtype, phase)
+    own_block = _assemble_copy(spec, parts, own_dtype, cache)
+    own_inputs = inputs.copy(own_dtype, phase)
     counted = count_step(own_block, own_inputs, group, phase)
     copied = inputs.copy(dtype, phase)
     before = [tensor.detach().clone() for tensor in (*copied, *block.weights)]
@@ -103,7 +106,7 @@ def _examine(
     after = (*copied, *block.weights)
     num_changed = sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
     theirs, ours = list(whole[:2]), list(actual[:2])
-    if phase is Phase.TRAIN:
+    if phase.has_backward:
         theirs += cut(spec, whole[2:], rank=group.rank, size=group.size)
         ours += sum_kv_copies(spec, actual[2:], group)
     return Findings.of(
@@ -118,13 +121,15 @@ def _examine(
     )
 
 
-def _assemble_copy(spec: PointSpec, parts: Sequence[Tensor], dtype: torch.dtype) -> ShardedBlock:
+def _assemble_copy(
+    spec: PointSpec, parts: Sequence[Tensor], dtype: torch.dtype, cache: KvCache | None
+) -> ShardedBlock:
     """Build a block on weights of its own, laid out as `draw_shard` lays them out."""
-    trained = spec.phase is Phase.TRAIN
     copies = (
         part.detach().to(dtype, copy=True, memory_format=torch.contiguous_format) for part in parts
     )
-    return assemble(spec, [copy.requires_grad_(trained) for copy in copies])
+    weights = [copy.requires_grad_(spec.phase.has_backward) for copy in copies]
+    return assemble(spec, weights, cache=cache.copy(dtype) if cache else None)
 
 
 def _check_shapes(

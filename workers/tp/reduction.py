@@ -3,7 +3,6 @@
 import psutil
 import torch
 
-from workers.contract.axes import Phase
 from workers.contract.point import PointSpec
 from workers.contract.workload import weights_per_rank
 
@@ -48,7 +47,7 @@ def proof_bytes(spec: PointSpec, *, reference_bytes: int) -> int:
     """
     whole = weights_per_rank(spec.model_copy(update={"tp_degree": 1}))
     part = weights_per_rank(spec)
-    copies = 2 if spec.phase is Phase.TRAIN else 1
+    copies = 2 if spec.phase.has_backward else 1
     per_copy = (whole + part) * reference_bytes + part * spec.dtype.num_bytes
     return int((copies * per_copy + part * reference_bytes) * SLACK)
 

@@ -1,7 +1,7 @@
 """The unsharded twin: whole weights, plain torch, no group. What a sharded block must agree with.
 
 Legend: B batch, S sequence, T = B*S tokens, H hidden, F intermediate, D head_dim, A query heads, K
-key-value heads (both of the whole model), P ranks.
+key-value heads (both of the whole model), P ranks, N tokens that attention sees.
 
 Written apart from the sharded blocks on purpose: three matrices where they have one, softmax
 spelled out where they call a kernel.
@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
-from workers.contract.axes import Block, Phase
+from workers.contract.axes import Block
 from workers.contract.point import PointSpec
 from workers.tp.activation import activate
+from workers.tp.kv_cache import KvCache, needs_cache
 
 LARGEST_POOL = 16_777_213
 """Random numbers drawn at most: the largest prime below 2**24, so that what repeats never lines up
@@ -33,6 +34,8 @@ class Twin:
     weights: tuple[Tensor, ...]
     """MLP: [gate,] up [F, H], down [H, F]. Attention: query [A*D, H], key and value [K*D, H],
     output [H, A*D]. Layer: norm [H], attention's, norm [H], MLP's."""
+    cache: tuple[Tensor, Tensor] | None = None
+    """In decode, keys and values [B, K, C, D] of the C = `seq` tokens that came before."""
 
     def forward(self, x_BSH: Tensor) -> Tensor:
         """Return the block's output, [B, S, H]."""
@@ -65,12 +68,17 @@ class Twin:
             for weight in weights[:3]
         )
         group = shape.num_attention_heads // shape.num_key_value_heads
+        if self.cache is not None:
+            k, v = (torch.cat(pair, dim=2) for pair in zip(self.cache, (k, v), strict=True))
         k, v = (heads.repeat_interleave(group, dim=1) for heads in (k, v))
-        future = torch.ones(seq, seq, dtype=torch.bool, device=x_BSH.device).triu(1)
-        scores_BASS = (q @ k.transpose(2, 3) / math.sqrt(shape.head_dim)).masked_fill(
+        earlier = k.shape[2] - seq
+        future = torch.ones(seq, k.shape[2], dtype=torch.bool, device=x_BSH.device).triu(
+            1 + earlier
+        )
+        scores_BASN = (q @ k.transpose(2, 3) / math.sqrt(shape.head_dim)).masked_fill(
             future, -math.inf
         )
-        attended_BASD = scores_BASS.softmax(dim=-1) @ v
+        attended_BASD = scores_BASN.softmax(dim=-1) @ v
         return attended_BASD.transpose(1, 2).reshape(batch, seq, -1) @ weights[3].T
 
 
@@ -83,8 +91,9 @@ def draw_twin(spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.
 
     From the CPU's generator, whatever the device: every rank that asks gets the same numbers.
     """
-    shapes = _whole_shapes(spec)
-    stream = _Stream(sum(map(math.prod, shapes)), seed=seed, device=device, dtype=dtype)
+    shapes, cached = _whole_shapes(spec), _cache_shapes(spec)
+    size = sum(map(math.prod, (*shapes, *cached)))
+    stream = _Stream(size, seed=seed, device=device, dtype=dtype)
     weights = []
     for shape in shapes:
         weight = stream.take(shape)
@@ -92,8 +101,11 @@ def draw_twin(spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.
             weight.mul_(0.1).add_(1)
         else:
             weight.mul_(shape[1] ** -0.5)
-        weights.append(weight.requires_grad_(spec.phase is Phase.TRAIN))
-    return Twin(spec, tuple(weights))
+        weights.append(weight.requires_grad_(spec.phase.has_backward))
+    if not cached:
+        return Twin(spec, tuple(weights))
+    keys, values = (stream.take(shape) for shape in cached)
+    return Twin(spec, tuple(weights), (keys, values))
 
 
 def cut(spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int) -> tuple[Tensor, ...]:
@@ -117,6 +129,16 @@ def cut(spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int) -> 
             )
         case _:
             assert_never(spec.block)
+
+
+def cut_cache(twin: Twin, *, rank: int, size: int) -> KvCache | None:
+    """Copy the key-value heads that one rank holds, with room for the step's own token."""
+    if twin.cache is None:
+        return None
+    kv_heads = twin.spec.model.num_key_value_heads
+    start, length = rank * kv_heads // size, max(1, kv_heads // size)
+    keys, values = (heads.narrow(1, start, length) for heads in twin.cache)
+    return KvCache.of(keys, values)
 
 
 def _cut_mlp(tensors: Sequence[Tensor], *, rank: int, size: int) -> tuple[Tensor, ...]:
@@ -151,6 +173,13 @@ def _whole_shapes(spec: PointSpec) -> tuple[tuple[int, ...], ...]:
             return ((hidden,), *attention, (hidden,), *mlp)
         case _:
             assert_never(spec.block)
+
+
+def _cache_shapes(spec: PointSpec) -> tuple[tuple[int, ...], ...]:
+    if not needs_cache(spec):
+        return ()
+    shape = spec.model
+    return ((spec.batch, shape.num_key_value_heads, spec.seq, shape.head_dim),) * 2
 
 
 class _Stream:

@@ -29,12 +29,12 @@ class StepInputs(NamedTuple):
     def draw(cls, spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.dtype) -> Self:
         """Normal numbers of the CPU's generator, so that every rank draws the same."""
         generator = torch.Generator().manual_seed(seed % 2**63)
-        shape = (2, spec.batch, spec.seq, spec.model.hidden_size)
+        shape = (2, spec.batch, spec.step_seq, spec.model.hidden_size)
         return cls(*torch.randn(shape, generator=generator, dtype=dtype).to(device))
 
     def copy(self, dtype: torch.dtype, phase: Phase) -> Self:
         """Return a copy of its own, where x requires grad in training, as a layer's input does."""
-        x_BSH = self.x.to(dtype, copy=True).requires_grad_(phase is Phase.TRAIN)
+        x_BSH = self.x.to(dtype, copy=True).requires_grad_(phase.has_backward)
         return self._replace(x=x_BSH, grad=self.grad.to(dtype, copy=True))
 
 
@@ -48,7 +48,7 @@ def run_step(
 
     A gradient that autograd does not reach is zero.
     """
-    if phase is not Phase.TRAIN:
+    if not phase.has_backward:
         with torch.no_grad():
             return (forward(inputs.x),)
     output = forward(inputs.x)
@@ -60,10 +60,10 @@ def count_step(
 ) -> tuple[list[CountedMessage], list[CountedMessage]]:
     """Return the collectives of one step's forward, and those of its backward."""
     counter = CollectiveCounter(wires=group.wires)
-    with torch.set_grad_enabled(phase is Phase.TRAIN), counter:
+    with torch.set_grad_enabled(phase.has_backward), counter:
         output = block.forward(inputs.x, group)
         num_forward = len(counter.messages)
-        if phase is Phase.TRAIN:
+        if phase.has_backward:
             _backward(output, block.weights, inputs)
     return counter.messages[:num_forward], counter.messages[num_forward:]
 

@@ -40,6 +40,14 @@ def test_weights_and_their_gradients_are_inside(block: Block, phase: Phase, dtyp
     assert estimated_bytes(spec) > copies * weights_per_rank(spec) * dtype.num_bytes
 
 
+def test_the_cache_is_inside_and_grows_with_what_is_cached() -> None:
+    small, large = (
+        estimated_bytes(point(block=Block.LAYER, phase=Phase.DECODE, batch=8, seq=seq))
+        for seq in (1, 100_001)
+    )
+    assert large - small >= 8 * 100_000 * 2 * 64 // 2 * 4
+
+
 def test_half_the_bytes_in_half_the_width() -> None:
     whole = estimated_bytes(point(dtype=Dtype.FLOAT32, batch=100))
     assert abs(2 * estimated_bytes(point(dtype=Dtype.BFLOAT16, batch=100)) - whole) <= 2

@@ -53,6 +53,7 @@ def test_whatever_changes_the_work_changes_the_key() -> None:
         point(),
         point(block=Block.ATTENTION),
         point(phase=Phase.PREFILL),
+        point(phase=Phase.DECODE),
         point(tp_degree=4),
         point(batch=5),
         point(seq=2),

@@ -9,6 +9,7 @@ from tests.unit.contract.points import point, shape
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.workload import (
+    cached_per_rank,
     expected_messages,
     flops_per_rank,
     weights_per_rank,
@@ -30,6 +31,9 @@ MLP, ATTENTION, LAYER = Block.MLP, Block.ATTENTION, Block.LAYER
         (MLP, Phase.PREFILL, ["mlp.forward"]),
         (ATTENTION, Phase.PREFILL, ["attention.forward"]),
         (LAYER, Phase.PREFILL, ["attention.forward", "mlp.forward"]),
+        (MLP, Phase.DECODE, ["mlp.forward"]),
+        (ATTENTION, Phase.DECODE, ["attention.forward"]),
+        (LAYER, Phase.DECODE, ["attention.forward", "mlp.forward"]),
     ],
 )
 def test_a_step_sends_these_messages_in_this_order(
@@ -60,6 +64,24 @@ def test_a_message_is_the_whole_output_whatever_the_degree(
     spec = point(shape(hidden=hidden), batch=batch, seq=seq, dtype=dtype, tp_degree=tp_degree)
     for message in expected_messages(spec):
         assert message.message_bytes == batch * seq * hidden * element
+
+
+@given(batch=st.integers(1, 4096), seq=st.integers(1, 4096))
+def test_a_decode_step_sends_one_token_of_each_sequence_whatever_is_cached(
+    batch: int, seq: int
+) -> None:
+    spec = point(shape(hidden=64), phase=Phase.DECODE, block=LAYER, batch=batch, seq=seq)
+    assert spec.num_tokens == batch
+    assert [m.message_bytes for m in expected_messages(spec)] == [batch * 64 * 4] * 2
+
+
+def test_a_rank_caches_keys_and_values_of_its_heads_and_of_the_steps_own_token() -> None:
+    model = shape(heads=8, kv_heads=2, head_dim=16)
+    for tp_degree, kv_heads in ((1, 2), (2, 1), (4, 1)):
+        spec = point(model, block=LAYER, phase=Phase.DECODE, tp_degree=tp_degree, batch=3, seq=5)
+        assert cached_per_rank(spec) == 2 * 3 * 6 * kv_heads * 16
+    assert cached_per_rank(point(model, block=MLP, phase=Phase.DECODE)) == 0
+    assert cached_per_rank(point(model, block=LAYER, phase=Phase.PREFILL)) == 0
 
 
 def counted_flops(spec: PointSpec) -> int:
@@ -94,7 +116,8 @@ def score_flops(spec: PointSpec) -> int:
     if spec.block is MLP:
         return 0
     heads = spec.model.num_attention_heads // spec.tp_degree
-    pairs = sum(key <= query for query in range(spec.seq) for key in range(spec.seq))
+    keys, first = (spec.seq + 1, spec.seq) if spec.phase is Phase.DECODE else (spec.seq, 0)
+    pairs = sum(key <= query for query in range(first, keys) for key in range(keys))
     forward = spec.batch * heads * pairs * 2 * (2 * spec.model.head_dim)
     return forward * (3 if spec.phase is Phase.TRAIN else 1)
 

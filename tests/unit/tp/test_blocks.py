@@ -10,9 +10,11 @@ from workers.contract.axes import Block, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import weights_per_rank
-from workers.tp.attention import attend
+from workers.tp.attention import AttentionShard, attend, attend_to_cache
 from workers.tp.blocks import REGISTRY, draw_shard, plan_weights
 from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.kv_cache import KvCache
+from workers.tp.layer import LayerShard
 
 CPU = torch.device("cpu")
 ALONE = TensorParallelGroup(rank=0, size=1, collectives=NoCollectives())
@@ -106,6 +108,41 @@ def test_grouped_attention_equals_repeated_heads(kv_heads: int) -> None:
     k, v = (torch.randn(2, kv_heads, 5, 4, dtype=torch.float64) for _ in range(2))
     repeated = (heads.repeat_interleave(6 // kv_heads, dim=1) for heads in (k, v))
     torch.testing.assert_close(attend(q, k, v), attend(q, *repeated), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 6])
+def test_a_new_token_sees_all_cached_ones_as_the_last_of_a_causal_forward_does(
+    kv_heads: int,
+) -> None:
+    q = torch.randn(2, 6, 5, 4, dtype=torch.float64)
+    k, v = (torch.randn(2, kv_heads, 5, 4, dtype=torch.float64) for _ in range(2))
+    last = attend(q, k, v)[:, :, -1:]
+    cache = KvCache.of(k[:, :, :-1], v[:, :, :-1])
+    decoded = attend_to_cache(q[:, :, -1:], *cache.append(k[:, :, -1:], v[:, :, -1:]))
+    torch.testing.assert_close(decoded, last, rtol=0, atol=1e-14)
+
+
+def test_a_drawn_cache_is_normal_of_this_ranks_heads_and_has_room_for_one_more() -> None:
+    spec = spec_of(Block.LAYER, tp_degree=2, phase=Phase.DECODE)
+    shard = draw_shard(spec, rank=1, seed=7, device=CPU, dtype=torch.bfloat16)
+    assert isinstance(shard, LayerShard)
+    assert shard.attention.cache is not None
+    for part in (shard.attention.cache.keys, shard.attention.cache.values):
+        assert part.shape == (2, 1, 5, 32)
+        assert part.dtype is torch.bfloat16
+        assert float(part.float().std()) == pytest.approx(1, rel=0.2)
+
+
+def test_decode_steps_neither_grow_nor_change_what_is_cached() -> None:
+    spec = spec_of(Block.ATTENTION, phase=Phase.DECODE)
+    shard = draw_shard(spec, rank=0, seed=7, device=CPU, dtype=torch.float32)
+    assert isinstance(shard, AttentionShard)
+    assert shard.cache is not None
+    x_BSH, before = torch.randn(2, 1, 256), shard.cache.keys.clone()
+    first, second = shard.forward(x_BSH, ALONE), shard.forward(x_BSH, ALONE)
+    assert torch.equal(first, second)
+    assert torch.equal(shard.cache.keys[:, :, :-1], before[:, :, :-1])
+    assert not torch.equal(shard.cache.keys[:, :, -1], before[:, :, -1])
 
 
 def test_attention_over_grouped_heads_never_writes_out_all_scores() -> None:

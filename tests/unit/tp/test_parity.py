@@ -7,13 +7,12 @@ from torch import Tensor
 
 from tests.unit.tp.specs import point_specs
 from tests.unit.tp.thread_ranks import ThreadCollectives, run_ranks
-from workers.contract.axes import Phase
 from workers.contract.point import PointSpec
 from workers.contract.workload import expected_messages
 from workers.tp.blocks import assemble, draw_shard, plan_weights
 from workers.tp.exchange import sum_kv_copies
 from workers.tp.group import TensorParallelGroup
-from workers.tp.reference import Twin, cut, draw_twin
+from workers.tp.reference import Twin, cut, cut_cache, draw_twin
 from workers.tp.step import StepInputs, run_step
 
 CPU = torch.device("cpu")
@@ -53,8 +52,10 @@ def check_rank(
     """Compare one rank's step with the twin's; return what must be the same on every rank."""
     spec = twin.spec
     parts = cut(spec, [w.detach() for w in twin.weights], rank=group.rank, size=group.size)
-    trained = spec.phase is Phase.TRAIN
-    block = assemble(spec, [part.clone().requires_grad_(trained) for part in parts])
+    trained = spec.phase.has_backward
+    cache = cut_cache(twin, rank=group.rank, size=group.size)
+    weights = [part.clone().requires_grad_(trained) for part in parts]
+    block = assemble(spec, weights, cache=cache)
     copied = inputs.copy(torch.float64, spec.phase)
     actual = run_step(lambda x: block.forward(x, group), block.weights, copied, spec.phase)
     messages = expected_messages(spec)
@@ -86,5 +87,5 @@ def test_drawn_shards_run_in_bfloat16_and_stay_finite(spec: PointSpec, seed: int
         assert all(tensor.dtype is torch.bfloat16 for tensor in tensors)
         assert all(bool(tensor.isfinite().all()) for tensor in tensors)
         assert [t.shape for t in tensors[2:]] == [p.shape for p in plan_weights(spec)] or (
-            spec.phase is Phase.PREFILL
+            not spec.phase.has_backward
         )
