@@ -125,13 +125,15 @@ def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Seque
 
 
 def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:
-    """Make the step of each pass over one block and one input, replicated on all ranks.
+    """Make the step of each pass over one block and one input.
 
+    The input is the same on all ranks, unless each is given its share of the tokens.
     Alone on its group a rank sends nothing: the clean pass is the compute-only pass.
     """
     spec, dtype = order.point, getattr(torch, order.point.dtype)
     block = draw_shard(spec, rank=seat.rank, seed=order.seed, device=seat.device, dtype=dtype)
-    x_BSH, grad_BSH = _draw_inputs(spec, seed=order.seed, device=seat.device, dtype=dtype)
+    seed = order.seed + (seat.rank if spec.layout.has_token_shards else 0)
+    x_BSH, grad_BSH = _draw_inputs(spec, seed=seed, device=seat.device, dtype=dtype)
     groups = {Pass.CLEAN: seat.group}
     if seat.group.size > 1:
         groups[Pass.SPLIT] = replace(seat.group, collectives=spans)
@@ -146,7 +148,7 @@ def _draw_inputs(
 ) -> tuple[Tensor, Tensor]:
     """x_BSH and the gradient of y_BSH: normal, never zeros, which powers and caches make faster."""
     generator = torch.Generator(device).manual_seed(seed)
-    shape = (spec.batch, spec.step_seq, spec.model.hidden_size)
+    shape = spec.input_shape
     x_BSH, grad_BSH = (
         torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
     )

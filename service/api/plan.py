@@ -7,7 +7,7 @@ from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import judge_impl_on
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
-from workers.contract.sharding import Rejection, valid_tp_degrees
+from workers.contract.sharding import Rejection, working_degrees
 from workers.contract.sweep import Expansion, SweepSpec
 
 GROUP_START_S = 6.0
@@ -121,17 +121,14 @@ def _has_room(node: NodeFacts, needed: int) -> bool:
 
 
 def _degrees(point: PointSpec, works: Callable[[PointSpec], bool]) -> tuple[int, ...]:
-    degrees = valid_tp_degrees(point.model, point.block)
+    degrees = working_degrees(point)
     return tuple(d for d in degrees if works(point.model_copy(update={"tp_degree": d})))
 
 
 def _pointer(field: str) -> str:
-    return {
-        "tp_degree": "/tp_degree",
-        "block": "/blocks",
-        "collective_impl": "/collective_impl",
-        "estimated_bytes": "",
-    }.get(field, f"/models/*/{field}")
+    if field in {"tp_degree", "arrangement", "batch", "collective_impl"}:
+        return f"/{field}"
+    return {"block": "/blocks", "estimated_bytes": ""}.get(field, f"/models/*/{field}")
 
 
 def _gib(num_bytes: int) -> str:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.unit.workers.builders import order
-from workers.contract.axes import Collective, Pass
+from workers.contract.axes import Arrangement, Collective, Pass
 from workers.contract.errors import (
     CollectiveCountError,
     CollectiveUnavailableError,
@@ -24,6 +24,7 @@ from workers.contract.errors import (
 )
 from workers.contract.hardware import NodeFacts
 from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
+from workers.contract.workload import expected_messages
 from workers.local import LocalGroup
 from workers.measure import check_every_step_is_counted
 from workers.rank import Rank
@@ -70,6 +71,32 @@ def test_every_collective_of_a_step_is_counted_and_timed(
         assert len(timing.wire_ns) == len(timing.wait_ns) == num_steps
         assert min(timing.wire_ns) > 0
         assert min(timing.wait_ns) >= 0
+
+
+@pytest.mark.parametrize("arrangement", Arrangement)
+@pytest.mark.parametrize("phase", ["train", "decode"])
+def test_every_arrangement_is_proved_and_timed_with_its_own_collectives(
+    group: LocalGroup, phase: str, arrangement: Arrangement
+) -> None:
+    told = order(block="mlp", phase=phase, arrangement=arrangement)
+    result = group.measure(told)
+    expected = expected_messages(told.point)
+    assert [(one.op, one.where, one.message_bytes) for one in result.collectives] == [
+        (one.op, one.where, one.message_bytes) for one in expected
+    ]
+    assert all(min(timing.wire_ns) > 0 for timing in result.collectives)
+    assert result.proof.num_collectives == len(expected)
+    assert set(result.samples) == set(Pass)
+
+
+@pytest.mark.parametrize("arrangement", ["column_row", "column_column", "sequence_parallel"])
+def test_a_layer_decodes_against_its_cache(group: LocalGroup, arrangement: str) -> None:
+    told = order(block="layer", phase="decode", arrangement=arrangement)
+    result = group.measure(told)
+    assert {one.where.split(".")[0] for one in result.collectives} == {"attention", "mlp"}
+    assert max(one.message_bytes for one in result.collectives) == 2 * 4 * max(
+        32, 64 if arrangement == "column_column" else 0
+    ), "batch, float32, the widest message of one token"
 
 
 def test_samples_of_all_passes_and_ranks_are_kept(group: LocalGroup) -> None:

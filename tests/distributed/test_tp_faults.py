@@ -181,6 +181,12 @@ class Distorted:
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:
         return self.backend.all_reduce(tensor, where=where)
 
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        return self.backend.all_gather(part, whole, where=where)
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        return self.backend.reduce_scatter(whole, part, where=where)
+
 
 class SumsTooMuch(Distorted):
     """Where no counter sees it."""
@@ -238,7 +244,7 @@ FAULTS = {
         CollectiveCountError, "an inner activation", an_mlp(InnerActivationReduced)
     ),
     "wider elements": Fault(CollectiveCountError, "another dtype", distort=SendsWider),
-    "gather instead": Fault(CollectiveCountError, "were no all-reduces", distort=Gathers),
+    "gather instead": Fault(CollectiveCountError, "were of another kind", distort=Gathers),
     "sums too much": Fault(NumericsError, "once too often", distort=SumsTooMuch),
     "sums in another order": Fault(NumericsError, "other bits", distort=SumsInAnotherOrder),
     "wrong axis": Fault(NumericsError, "wrong axis", cut_the_other_way),

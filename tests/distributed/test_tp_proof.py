@@ -10,7 +10,15 @@ from torch.distributed.tensor.debug import CommDebugMode
 
 from tests.distributed.conftest import SpawnRanks
 from tests.distributed.implementations import using
-from workers.contract.axes import Activation, Block, CollectiveImpl, Dtype, Phase
+from workers.contract.axes import (
+    Activation,
+    Arrangement,
+    Block,
+    Collective,
+    CollectiveImpl,
+    Dtype,
+    Phase,
+)
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import judge
@@ -19,7 +27,7 @@ from workers.contract.workload import expected_messages
 from workers.tp.blocks import draw_shard
 from workers.tp.counter import CollectiveCounter
 from workers.tp.group import TensorParallelGroup
-from workers.tp.proof import prove
+from workers.tp.proof import prove, with_few_tokens
 from workers.tp.step import StepInputs, count_step
 
 CPU = torch.device("cpu")
@@ -28,29 +36,37 @@ NUM_PROOF_TOKENS = 8
 
 
 def spec_of(
-    block: Block, phase: Phase, *, tp_degree: int, dtype: Dtype, **shape: object
+    block: Block,
+    phase: Phase,
+    *,
+    tp_degree: int,
+    dtype: Dtype,
+    arrangement: Arrangement = Arrangement.COLUMN_ROW,
+    **shape: object,
 ) -> PointSpec:
     sizes = {"hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 4} | shape
     return PointSpec(
         model=ModelShape.model_validate(sizes),
         block=block,
+        arrangement=arrangement,
         phase=phase,
         tp_degree=tp_degree,
-        batch=3,
+        batch=12,
         seq=5,
         dtype=dtype,
     )
 
 
 def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
-    """Every block and phase in turn over random shapes that can be sharded."""
+    """Every block, phase and arrangement over random shapes that can be sharded."""
     rng = random.Random(tp_degree)
     specs: list[PointSpec] = []
     while len(specs) < num_specs:
         kv_heads = rng.choice([1, 2, 4, 8])
         spec = spec_of(
-            list(Block)[len(specs) % 3],
-            list(Phase)[len(specs) // 3 % 3],
+            rng.choice(list(Block)),
+            list(Phase)[len(specs) % 3],
+            arrangement=list(Arrangement)[len(specs) // 3 % 7],
             tp_degree=tp_degree,
             dtype=rng.choice(list(Dtype)),
             hidden_size=rng.randint(2, 40),
@@ -66,6 +82,10 @@ def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
     return specs
 
 
+def sends_all_reduces_alone(spec: PointSpec) -> bool:
+    return all(message.op is Collective.ALL_REDUCE for message in expected_messages(spec))
+
+
 def prove_all(
     group: TensorParallelGroup, specs: list[PointSpec], impl: CollectiveImpl
 ) -> list[Proof]:
@@ -77,19 +97,22 @@ def prove_all(
 
 
 @pytest.mark.parametrize("impl", [CollectiveImpl.BACKEND, CollectiveImpl.SHARED_MEMORY])
-@pytest.mark.parametrize("tp_degree", [2, 4])
+@pytest.mark.parametrize("tp_degree", [2, 3, 4])
 def test_random_blocks_are_proved_with_their_collectives(
     tp_degree: int, impl: CollectiveImpl, spawn_ranks: SpawnRanks
 ) -> None:
-    specs = random_specs(tp_degree, num_specs=36)
-    assert {spec.kv_copies for spec in specs} >= {1, 2}
+    specs = random_specs(tp_degree, num_specs=63)
+    assert len({spec.kv_copies for spec in specs}) > 1
+    assert len({(spec.arrangement, spec.phase) for spec in specs}) == 21
+    if impl is not CollectiveImpl.BACKEND:
+        specs = [spec for spec in specs if sends_all_reduces_alone(spec)]
     results = spawn_ranks(tp_degree, prove_all, specs, impl)
     assert all(proofs == results[0] for proofs in results), "the ranks came to different proofs"
     for spec, proof in zip(specs, cast("list[Proof]", results[0]), strict=True):
         assert proof.max_rel_error <= proof.tolerance == 1e-12
-        proved = spec.model_copy(update={"batch": 2, "seq": 4})
+        proved = with_few_tokens(spec)
         messages = expected_messages(proved)
-        assert proof.num_collectives == len(messages) > 0
+        assert proof.num_collectives == len(messages)
         assert proof.collective_bytes == sum(message.message_bytes for message in messages)
         assert (proof.num_tokens, proof.is_reduced) == (proved.num_tokens, False)
 
@@ -137,7 +160,7 @@ def count_both_ways(group: TensorParallelGroup, specs: list[PointSpec]) -> list[
         block = draw_shard(spec, rank=group.rank, seed=0, device=CPU, dtype=torch.float32)
         inputs = StepInputs.draw(spec, seed=0, device=CPU, dtype=torch.float32)
         with CommDebugMode() as oracle:
-            copied = inputs.copy(torch.float32, spec.phase)
+            copied = inputs.own(spec, rank=group.rank).copy(torch.float32, spec.phase)
             forward, backward = count_step(block, copied, group, spec.phase)
         counts = {str(op): num for op, num in oracle.get_comm_counts().items()}
         seen.append((counts, len(forward) + len(backward)))
@@ -154,6 +177,20 @@ def test_the_counter_agrees_with_torchs_own_debug_mode(spawn_ranks: SpawnRanks) 
     for rank in cast("list[list[Counts]]", spawn_ranks(2, count_both_ways, specs)):
         assert [ours for _, ours in rank] == [2, 2, 4, 1, 1, 2, 1, 1, 2]
         assert [sum(counts.values()) for counts, _ in rank] == [2, 2, 4, 1, 1, 2, 1, 1, 2]
+
+
+def test_the_counter_sees_every_collective_of_each_arrangement(spawn_ranks: SpawnRanks) -> None:
+    """None of them is hidden in another, nor seen twice, whatever the backend runs inside."""
+    specs = [
+        spec_of(
+            Block.MLP, Phase.TRAIN, tp_degree=2, dtype=Dtype.FLOAT32, gated=True, arrangement=one
+        )
+        for one in Arrangement
+    ]
+    for rank in cast("list[list[Counts]]", spawn_ranks(2, count_both_ways, specs)):
+        assert [ours for _, ours in rank] == [len(expected_messages(spec)) for spec in specs]
+        assert [ours for _, ours in rank] == [2, 4, 5, 6, 0, 5, 4]
+        assert [sum(counts.values()) for counts, _ in rank] == [2, 4, 5, 6, 0, 5, 4]
 
 
 def count_other_collectives(group: TensorParallelGroup) -> list[tuple[str, int]]:

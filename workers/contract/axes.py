@@ -47,6 +47,16 @@ class Arrangement(StrEnum):
     """How the two matrices of a block are cut."""
 
     COLUMN_ROW = "column_row"
+    COLUMN_COLUMN = "column_column"
+    ROW_COLUMN = "row_column"
+    ROW_ROW = "row_row"
+    REPLICATED = "replicated"
+    """Nothing is cut: every rank does all of the work."""
+    SEQUENCE_PARALLEL = "sequence_parallel"
+    """Column, row, and between blocks each rank holds its share of the tokens; the gathered input
+    is dropped after forward and gathered again in backward, as Megatron-LM does."""
+    SEQUENCE_PARALLEL_KEPT = "sequence_parallel_kept"
+    """The same, with the gathered input kept: less to send, more to hold."""
 
 
 class Dtype(StrEnum):

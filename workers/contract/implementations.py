@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from workers.contract.axes import CollectiveImpl, Dtype
+from workers.contract.axes import Collective, CollectiveImpl, Dtype
 from workers.contract.hardware import NodeFacts
 from workers.contract.point import PointSpec
-from workers.contract.sharding import Rejection, valid_tp_degrees
+from workers.contract.sharding import Rejection, working_degrees
+from workers.contract.workload import expected_messages
 
 X86_64 = ("x86_64", "AMD64")
 """Names of the only machines on which the memory ordering of shared_memory holds."""
@@ -36,11 +37,13 @@ def impls_of(node: NodeFacts) -> tuple[CollectiveImpl, ...]:
 def judge_impl(spec: PointSpec) -> Rejection | None:
     """Return why no device whatever runs the point's collectives as it asks, or None."""
     impl, degree = spec.collective_impl, spec.tp_degree
+    if rejection := _judge_operations(spec):
+        return rejection
     if impl not in SYMMETRIC or degree == 1:
         return None
     if degree not in SYMMETRIC_DEGREES:
         valid = (1, *SYMMETRIC_DEGREES)
-        degrees = tuple(d for d in valid_tp_degrees(spec.model, spec.block) if d in valid)
+        degrees = tuple(d for d in working_degrees(spec) if d in valid)
         reason = f"torch has {impl} for tp_degree 2, 4 and 8, not {degree}"
         return _rejection(spec, reason, degrees=degrees)
     if spec.dtype not in SYMMETRIC_DTYPES:
@@ -51,6 +54,22 @@ def judge_impl(spec: PointSpec) -> Rejection | None:
             spec, f"{impl} takes messages of whole {SYMMETRIC_ALIGNMENT} bytes, not of {size}"
         )
     return None
+
+
+def _judge_operations(spec: PointSpec) -> Rejection | None:
+    """Return why an implementation of the all-reduce alone is not enough, or None where it is."""
+    if spec.collective_impl is CollectiveImpl.BACKEND:
+        return None
+    ops = {message.op for message in expected_messages(spec)} - {Collective.ALL_REDUCE}
+    if not ops:
+        return None
+    return _rejection(
+        spec,
+        f"{spec.collective_impl} has the all_reduce alone, and arrangement={spec.arrangement} "
+        f"also needs {' and '.join(sorted(ops))}; collective_impl=backend works, and so does "
+        "arrangement=column_row",
+        degrees=(1,),
+    )
 
 
 def judge_impl_on(spec: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:

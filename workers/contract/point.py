@@ -14,6 +14,7 @@ from workers.contract.axes import (
     Phase,
 )
 from workers.contract.frozen import Frozen
+from workers.contract.layouts import LAYOUTS, Layout
 from workers.contract.shapes import ModelShape
 
 METHOD_VERSION = 1
@@ -55,9 +56,32 @@ class PointSpec(Frozen):
                 assert_never(self.phase)
 
     @property
+    def layout(self) -> Layout:
+        """What the arrangement cuts and sends."""
+        return LAYOUTS[self.arrangement]
+
+    @property
+    def num_shards(self) -> int:
+        """Ranks that the weights, and the work on them, are divided among."""
+        return 1 if self.layout.is_whole else self.tp_degree
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """Sequences, tokens and width of what one rank is given, and gives.
+
+        A share of the tokens is cut out of all of them, sequence after sequence, wherever that is.
+        """
+        if self.layout.has_token_shards and self.tp_degree > 1:
+            return 1, self.num_tokens // self.tp_degree, self.model.hidden_size
+        return self.batch, self.step_seq, self.model.hidden_size
+
+    @property
     def kv_copies(self) -> int:
-        """How many ranks hold a copy of each key-value head; 1 where the heads are divided."""
-        if self.block is Block.MLP:
+        """How many ranks hold a copy of each key-value head; 1 where the heads are divided.
+
+        1 as well where all of the weights are replicated.
+        """
+        if self.block is Block.MLP or self.layout.is_whole:
             return 1
         return max(1, self.tp_degree // self.model.num_key_value_heads)
 

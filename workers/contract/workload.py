@@ -3,10 +3,12 @@
 Legend: B batch, S sequence, H hidden, F intermediate, A heads, D head_dim, P tp_degree.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from workers.contract.axes import Block, Collective, Phase
 from workers.contract.frozen import Frozen
+from workers.contract.layouts import Hop, Width
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
@@ -20,21 +22,50 @@ class Message(Frozen):
 
 
 def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
-    """Collectives of one step in the order they run (Megatron-LM, arXiv 1909.08053, section 3).
+    """Collectives of one step in the order they run: see `workers.contract.layouts`.
 
-    Column-then-row needs one all-reduce forward, after the row-parallel matrix (g), and in training
-    one backward, for the gradient of the block's input (f). Each carries B*S*H elements.
+    In training, backward passes the blocks in reverse. One rank alone sends nothing.
     """
     if spec.tp_degree == 1:
         return ()
-    blocks = ["attention", "mlp"] if spec.block is Block.LAYER else [str(spec.block)]
-    places = [f"{block}.forward" for block in blocks]
+    blocks = [Block.ATTENTION, Block.MLP] if spec.block is Block.LAYER else [spec.block]
+    messages = [
+        _message(spec, block, hop)
+        for block in blocks
+        for hop in _hops(spec, block, spec.layout.forward)
+    ]
     if spec.phase.has_backward:
-        places += [f"{block}.backward" for block in reversed(blocks)]
-    size = spec.num_tokens * spec.model.hidden_size * spec.dtype.num_bytes
-    return tuple(
-        Message(op=Collective.ALL_REDUCE, where=place, message_bytes=size) for place in places
+        messages += [
+            _message(spec, block, hop)
+            for block in reversed(blocks)
+            for hop in _hops(spec, block, spec.layout.backward)
+        ]
+    return tuple(messages)
+
+
+def _hops(spec: PointSpec, block: Block, hops: Sequence[Hop]) -> Iterator[Hop]:
+    num_first = 2 if block is Block.MLP and spec.model.gated else 1
+    for hop in hops:
+        yield from [hop] * (num_first if hop.is_for_each_first else 1)
+
+
+def _message(spec: PointSpec, block: Block, hop: Hop) -> Message:
+    """Say how large the total array is: what a gather gives, what a reduce-scatter takes."""
+    width = spec.model.hidden_size
+    if hop.width is Width.INNER:
+        width = inner_width(spec.model, block)
+    return Message(
+        op=hop.op,
+        where=f"{block}.{hop.place}",
+        message_bytes=spec.num_tokens * width * spec.dtype.num_bytes,
     )
+
+
+def inner_width(shape: ModelShape, block: Block) -> int:
+    """Width between the two matrices, all ranks together."""
+    if block is Block.MLP:
+        return shape.intermediate_size
+    return shape.num_attention_heads * shape.head_dim
 
 
 def flops_per_rank(spec: PointSpec) -> int:
@@ -46,10 +77,10 @@ def flops_per_rank(spec: PointSpec) -> int:
     """
     forward = 0
     if spec.block is not Block.ATTENTION:
-        forward += 2 * spec.num_tokens * mlp_weights_per_rank(spec.model, spec.tp_degree)
+        forward += 2 * spec.num_tokens * mlp_weights_per_rank(spec.model, spec.num_shards)
     if spec.block is not Block.MLP:
-        forward += 2 * spec.num_tokens * attention_weights_per_rank(spec.model, spec.tp_degree)
-        width = spec.model.num_attention_heads // spec.tp_degree * spec.model.head_dim
+        forward += 2 * spec.num_tokens * attention_weights_per_rank(spec.model, spec.num_shards)
+        width = spec.model.num_attention_heads // spec.num_shards * spec.model.head_dim
         forward += 4 * spec.batch * _num_scores(spec) * width
     return forward * (3 if spec.phase.has_backward else 1)
 
@@ -69,7 +100,7 @@ def cached_per_rank(spec: PointSpec) -> int:
     """Elements of the cached keys and values of one rank, the step's own tokens included."""
     if spec.phase is not Phase.DECODE or spec.block is Block.MLP:
         return 0
-    kv_heads = max(1, spec.model.num_key_value_heads // spec.tp_degree)
+    kv_heads = max(1, spec.model.num_key_value_heads // spec.num_shards)
     return 2 * spec.batch * (spec.seq + 1) * kv_heads * spec.model.head_dim
 
 
@@ -77,19 +108,19 @@ def weights_per_rank(spec: PointSpec) -> int:
     """Elements of the weight matrices that one rank holds."""
     total = 0
     if spec.block is not Block.ATTENTION:
-        total += mlp_weights_per_rank(spec.model, spec.tp_degree)
+        total += mlp_weights_per_rank(spec.model, spec.num_shards)
     if spec.block is not Block.MLP:
-        total += attention_weights_per_rank(spec.model, spec.tp_degree)
+        total += attention_weights_per_rank(spec.model, spec.num_shards)
     return total
 
 
-def mlp_weights_per_rank(shape: ModelShape, tp_degree: int) -> int:
-    """H*F/P elements for each of the two matrices, or three where the MLP is gated."""
-    return (3 if shape.gated else 2) * shape.hidden_size * shape.intermediate_size // tp_degree
+def mlp_weights_per_rank(shape: ModelShape, num_shards: int) -> int:
+    """H*F/num_shards elements for each of the two matrices, or three where the MLP is gated."""
+    return (3 if shape.gated else 2) * shape.hidden_size * shape.intermediate_size // num_shards
 
 
-def attention_weights_per_rank(shape: ModelShape, tp_degree: int) -> int:
+def attention_weights_per_rank(shape: ModelShape, num_shards: int) -> int:
     """Q and output by heads; K and V by key-value heads, at least one on each rank."""
-    heads = shape.num_attention_heads // tp_degree
-    kv_heads = max(1, shape.num_key_value_heads // tp_degree)
+    heads = shape.num_attention_heads // num_shards
+    kv_heads = max(1, shape.num_key_value_heads // num_shards)
     return 2 * (heads + kv_heads) * shape.head_dim * shape.hidden_size

@@ -1,4 +1,5 @@
 import time
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import torch
@@ -10,87 +11,111 @@ from workers.contract.workload import Message
 
 
 class Inner(Protocol):
-    """What is being timed."""
+    """What is being timed; `workers.tp.group` says what each operation does."""
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
         """Sum over ranks."""
         ...
 
-
-class Spans(Protocol):
-    """Collectives that remember when each call began and ended."""
-
-    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
-        """Sum over ranks, stamped."""
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Parts of all ranks."""
         ...
 
-    def clear(self) -> None:
-        """Forget the steps so far."""
-        ...
-
-    def collect(self) -> tuple[Span, ...]:
-        """The spans of all steps since the last `clear`, one for each collective of a step."""
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """This rank's part of the sum over ranks."""
         ...
 
 
-class HostSpans:
-    """Stamps of CLOCK_MONOTONIC around calls that return when their work is done."""
+class Spans(ABC):
+    """Collectives that remember when each call began and ended: between two marks of a clock."""
 
     def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
         self._inner = inner
         self._messages = messages
-        self._stamps: list[tuple[int, int]] = []
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
         """Sum over ranks, stamped."""
-        enter = time.perf_counter_ns()
+        self._mark()
         total = self._inner.all_reduce(tensor, where=where)
-        self._stamps.append((enter, time.perf_counter_ns()))
+        self._mark()
         return total
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Parts of all ranks, stamped."""
+        self._mark()
+        gathered = self._inner.all_gather(part, whole, where=where)
+        self._mark()
+        return gathered
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """This rank's part of the sum, stamped."""
+        self._mark()
+        scattered = self._inner.reduce_scatter(whole, part, where=where)
+        self._mark()
+        return scattered
+
+    def collect(self) -> tuple[Span, ...]:
+        """The spans of all steps since the last `clear`, one for each collective of a step."""
+        times = self._times_ns()
+        stamps = list(zip(times[::2], times[1::2], strict=True))
+        return _by_collective(stamps, self._messages)
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget the steps so far."""
+
+    @abstractmethod
+    def _mark(self) -> None:
+        """Note the time: of entering and of leaving a call in turn."""
+
+    @abstractmethod
+    def _times_ns(self) -> list[int]:
+        """All marks since the last `clear`."""
+
+
+class HostSpans(Spans):
+    """Stamps of CLOCK_MONOTONIC around calls that return when their work is done."""
+
+    def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
+        super().__init__(inner, messages=messages)
+        self._stamps: list[int] = []
 
     def clear(self) -> None:
         """Forget the steps so far."""
         self._stamps.clear()
 
-    def collect(self) -> tuple[Span, ...]:
-        """One span for each collective of a step, in the order they ran."""
-        return _by_collective(self._stamps, self._messages)
+    def _mark(self) -> None:
+        self._stamps.append(time.perf_counter_ns())
+
+    def _times_ns(self) -> list[int]:
+        return self._stamps
 
 
-class CudaSpans:
+class CudaSpans(Spans):
     """CUDA events around calls that the current stream waits for.
 
-    The stamps of a rank are on its own clock, in nanoseconds since its first event.
+    The stamps of a rank are on its own clock, in nanoseconds since its first event. They are read
+    only once every step has been synchronised.
     """
 
     def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
-        self._inner = inner
-        self._messages = messages
-        self._events: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
-
-    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
-        """Sum over ranks, stamped."""
-        enter, leave = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        enter.record()
-        total = self._inner.all_reduce(tensor, where=where)
-        leave.record()
-        self._events.append((enter, leave))
-        return total
+        super().__init__(inner, messages=messages)
+        self._events: list[torch.cuda.Event] = []
 
     def clear(self) -> None:
         """Forget the steps so far."""
         self._events.clear()
 
-    def collect(self) -> tuple[Span, ...]:
-        """Read the events; every step must have been synchronised."""
+    def _mark(self) -> None:
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        self._events.append(event)
+
+    def _times_ns(self) -> list[int]:
         if not self._events:
-            return ()
-        origin = self._events[0][0]
-        stamps = [
-            (round(origin.elapsed_time(enter) * 1e6), round(origin.elapsed_time(leave) * 1e6))
-            for enter, leave in self._events
-        ]
-        return _by_collective(stamps, self._messages)
+            return []
+        origin = self._events[0]
+        return [round(origin.elapsed_time(event) * 1e6) for event in self._events]
 
 
 def spans_for(device: torch.device, inner: Inner, *, messages: tuple[Message, ...]) -> Spans:

@@ -21,9 +21,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
+from workers.tp.arrangements.column_row import COLUMN_ROW
+from workers.tp.arrangements.products import Products
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
-from workers.tp.linear import column_parallel, flatten_tokens, row_parallel
+from workers.tp.linear import flatten_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class AttentionShard:
     head_dim: int
     cache: KvCache | None = None
     """In decode."""
+    products: Products = COLUMN_ROW
+    """Shapes are given for column-row; `workers.tp.blocks` plans those of other arrangements."""
+    num_sequences: int = 0
+    """B, where a rank is given only its share of the tokens and cannot see it; else 0."""
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -48,17 +54,16 @@ class AttentionShard:
         return self.query_key_value, self.output
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the block's output, [B, S, H], replicated."""
+        """Return the block's output, of x_BSH's shape."""
         out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
         return out_TH.view(x_BSH.shape)
 
     def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
-        """Return y_TH of contiguous x_TH, both replicated."""
-        (mixed_TWD,) = column_parallel(
-            x_TH, self.query_key_value, group=group, where="attention.backward"
-        )
-        attended_TAD = self._attend_all(mixed_TWD, batch=batch)
-        return row_parallel(attended_TAD, self.output, group=group, where="attention.forward")
+        """Return y_TH of contiguous x_TH, both replicated unless tokens are dealt to the ranks."""
+        first, second = self.products.first, self.products.second
+        (mixed_TWD,) = first(x_TH, self.query_key_value, group=group, block="attention")
+        attended_TAD = self._attend_all(mixed_TWD, batch=self.num_sequences or batch)
+        return second(attended_TAD, self.output, group=group, block="attention")
 
     def _attend_all(self, mixed_TWD: Tensor, *, batch: int) -> Tensor:
         heads, kv_heads = self.num_heads, self.num_kv_heads

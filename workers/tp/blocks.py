@@ -7,14 +7,16 @@ key-value heads.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import torch
 from torch import Tensor
 
 from workers.contract.axes import Block
+from workers.contract.layouts import Cut
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
+from workers.tp.arrangements.registry import ARRANGEMENTS
 from workers.tp.attention import AttentionShard
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache, needs_cache
@@ -34,7 +36,7 @@ class ShardedBlock(Protocol):
         ...
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the output, [B, S, H], the same on every rank."""
+        """Return the output, of x_BSH's shape: the same on every rank, or this rank's tokens."""
         ...
 
 
@@ -73,7 +75,7 @@ def draw_shard(
         weights.append(weight.requires_grad_(spec.phase.has_backward))
     if not needs_cache(spec):
         return assemble(spec, weights)
-    _, num_kv_heads = heads_per_rank(spec.model, spec.tp_degree)
+    _, num_kv_heads = heads_per_rank(spec.model, spec.num_shards)
     cache = KvCache.draw(spec, num_kv_heads=num_kv_heads, generator=generator, dtype=dtype)
     return assemble(spec, weights, cache=cache)
 
@@ -93,30 +95,47 @@ def plan_weights(spec: PointSpec) -> tuple[WeightPlan, ...]:
     return REGISTRY[spec.block].plan(spec)
 
 
-def heads_per_rank(shape: ModelShape, tp_degree: int) -> tuple[int, int]:
+def heads_per_rank(shape: ModelShape, num_shards: int) -> tuple[int, int]:
     """Return query and key-value heads of one rank; the latter at least one, replicated."""
-    return shape.num_attention_heads // tp_degree, max(1, shape.num_key_value_heads // tp_degree)
+    return shape.num_attention_heads // num_shards, max(1, shape.num_key_value_heads // num_shards)
 
 
 def _plan_mlp(spec: PointSpec) -> tuple[WeightPlan, ...]:
-    hidden, whole = spec.model.hidden_size, spec.model.intermediate_size
-    part = whole // spec.tp_degree
+    hidden, inner = spec.model.hidden_size, spec.model.intermediate_size
     names = ("gate", "up") if spec.model.gated else ("up",)
+    first = _part(spec, spec.layout.first, (inner, hidden))
+    second = _part(spec, spec.layout.second, (hidden, inner))
     return (
-        *(WeightPlan(name, (part, hidden), fan_in=hidden) for name in names),
-        WeightPlan("down", (hidden, part), fan_in=whole),
+        *(WeightPlan(name, first, fan_in=hidden) for name in names),
+        WeightPlan("down", second, fan_in=inner),
     )
 
 
 def _plan_attention(spec: PointSpec) -> tuple[WeightPlan, ...]:
+    """The first matrix goes by heads: a rank's columns are whole heads, some perhaps copies."""
     shape = spec.model
-    heads, kv_heads = heads_per_rank(shape, spec.tp_degree)
+    heads, kv_heads = heads_per_rank(shape, spec.num_shards)
     width = (heads + 2 * kv_heads) * shape.head_dim
     whole = shape.num_attention_heads * shape.head_dim
+    output = _part(spec, spec.layout.second, (shape.hidden_size, whole))
     return (
         WeightPlan(QUERY_KEY_VALUE, (width, shape.hidden_size), fan_in=shape.hidden_size),
-        WeightPlan("output", (shape.hidden_size, heads * shape.head_dim), fan_in=whole),
+        WeightPlan("output", output, fan_in=whole),
     )
+
+
+def _part(spec: PointSpec, cut: Cut, whole: tuple[int, int]) -> tuple[int, int]:
+    """Return what one rank holds of a matrix [out, in]."""
+    rows, columns = whole
+    match cut:
+        case Cut.WHOLE:
+            return whole
+        case Cut.COLUMN:
+            return rows // spec.tp_degree, columns
+        case Cut.ROW:
+            return rows, columns // spec.tp_degree
+        case _:
+            assert_never(cut)
 
 
 def _plan_layer(spec: PointSpec) -> tuple[WeightPlan, ...]:
@@ -133,15 +152,30 @@ def _assemble_mlp(
     spec: PointSpec, weights: Sequence[Tensor], _cache: KvCache | None = None
 ) -> MlpShard:
     *gate, up, down = weights
-    return MlpShard(up, down, spec.model.activation, gate=gate[0] if gate else None)
+    return MlpShard(
+        up,
+        down,
+        spec.model.activation,
+        gate=gate[0] if gate else None,
+        products=ARRANGEMENTS[spec.arrangement],
+    )
 
 
 def _assemble_attention(
     spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
 ) -> AttentionShard:
-    heads, kv_heads = heads_per_rank(spec.model, spec.tp_degree)
+    heads, kv_heads = heads_per_rank(spec.model, spec.num_shards)
     query_key_value, output = weights
-    return AttentionShard(query_key_value, output, heads, kv_heads, spec.model.head_dim, cache)
+    return AttentionShard(
+        query_key_value,
+        output,
+        heads,
+        kv_heads,
+        spec.model.head_dim,
+        cache,
+        products=ARRANGEMENTS[spec.arrangement],
+        num_sequences=spec.batch if spec.layout.has_token_shards else 0,
+    )
 
 
 def _assemble_layer(

@@ -57,6 +57,21 @@ def exchange_findings(
     return [Findings.from_row(row) for row in gather_rows(findings.to_row(), group, device)]
 
 
+def complete_gradients(
+    spec: PointSpec, gradients: Sequence[Tensor], group: TensorParallelGroup
+) -> tuple[Tensor, ...]:
+    """Sum what ranks hold parts of, given this rank's gradients of its weights.
+
+    Those of copied key-value heads, and of norms where each rank sees only its share of the tokens.
+    """
+    completed = list(sum_kv_copies(spec, gradients, group))
+    if spec.layout.has_token_shards:
+        for index, plan in enumerate(plan_weights(spec)):
+            if not plan.fan_in:
+                completed[index] = sum_over_ranks(completed[index].clone(), group)
+    return tuple(completed)
+
+
 def sum_kv_copies(
     spec: PointSpec, gradients: Sequence[Tensor], group: TensorParallelGroup
 ) -> tuple[Tensor, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Self
 
-from workers.contract.axes import Block, Collective, Phase
+from workers.contract.axes import Arrangement, Block, Phase
 from workers.contract.errors import CollectiveCountError, NumericsError, ProofError
 from workers.contract.point import PointSpec
-from workers.contract.workload import expected_messages
+from workers.contract.workload import Message, expected_messages
 from workers.tp.blocks import plan_weights
 from workers.tp.comparison import Difference
 from workers.tp.counter import CountedMessage
@@ -28,7 +28,7 @@ class Findings:
     num_backward: float
     backward_bytes: float
     num_other_ops: float
-    """Collectives that are not all-reduces."""
+    """Collectives that are another operation than is expected at their place."""
     num_changed: float
     """Tensors of the caller that the step wrote to."""
     num_odd_bits: float
@@ -46,6 +46,7 @@ class Findings:
         cls,
         counted: tuple[Sequence[CountedMessage], Sequence[CountedMessage]],
         *,
+        expected: Sequence[Message],
         num_changed: int,
         num_odd_bits: int,
         differences: Sequence[Difference],
@@ -61,7 +62,8 @@ class Findings:
             forward_bytes=sum(message.message_bytes for message in forward),
             num_backward=len(backward),
             backward_bytes=sum(message.message_bytes for message in backward),
-            num_other_ops=sum(m.op != Collective.ALL_REDUCE for m in (*forward, *backward)),
+            num_other_ops=_num_other_ops(forward, _messages_of("forward", expected))
+            + _num_other_ops(backward, _messages_of("backward", expected)),
             num_changed=num_changed,
             num_odd_bits=num_odd_bits,
             max_abs_error=max(difference.abs_error for difference in differences),
@@ -101,18 +103,18 @@ class Judge:
 
     def _count_fault(self, found: Findings) -> str:
         messages = expected_messages(self.spec)
-        forward = [m.message_bytes for m in messages if m.where.endswith(".forward")]
-        backward = [m.message_bytes for m in messages if m.where.endswith(".backward")]
+        forward = [m.message_bytes for m in _messages_of("forward", messages)]
+        backward = [m.message_bytes for m in _messages_of("backward", messages)]
         if (found.num_forward, found.num_backward) != (len(forward), len(backward)):
             return (
                 f"a step ran {found.num_forward:.0f} collectives forward and "
                 f"{found.num_backward:.0f} backward instead of {len(forward)} and {len(backward)}; "
-                + _count_cause(found, num_forward=len(forward), num_backward=len(backward))
+                + self._count_cause(found, num_forward=len(forward), num_backward=len(backward))
             )
         if found.num_other_ops:
             return (
-                f"{found.num_other_ops:.0f} collectives of a step were no all-reduces; likely "
-                f"another arrangement than {self.spec.arrangement} was built"
+                f"{found.num_other_ops:.0f} collectives of a step were of another kind than "
+                f"{self.spec.arrangement} has there; likely another arrangement was built"
             )
         if (found.forward_bytes, found.backward_bytes) != (sum(forward), sum(backward)):
             return (
@@ -122,6 +124,14 @@ class Judge:
                 f"{self.spec.dtype} was reduced: another dtype, or an inner activation"
             )
         return ""
+
+    def _count_cause(self, found: Findings, *, num_forward: int, num_backward: int) -> str:
+        if self.spec.arrangement is Arrangement.COLUMN_ROW:
+            return _count_cause(found, num_forward=num_forward, num_backward=num_backward)
+        return (
+            f"likely another arrangement than {self.spec.arrangement} was built, or the block's "
+            "input does not require grad"
+        )
 
     def _numeric_fault(self, found: Findings) -> str:
         if found.num_changed:
@@ -173,6 +183,16 @@ class Judge:
             if self.spec.phase is Phase.DECODE:
                 causes.append("the cache lacks a token")
         return ", or ".join(causes)
+
+
+def _messages_of(part: str, messages: Sequence[Message]) -> list[Message]:
+    return [message for message in messages if message.where.endswith("." + part)]
+
+
+def _num_other_ops(counted: Sequence[CountedMessage], expected: Sequence[Message]) -> int:
+    """Compare place by place; how many there are is judged apart."""
+    pairs = zip(counted, expected, strict=False)
+    return sum(ran.op != message.op for ran, message in pairs)
 
 
 def _count_cause(found: Findings, *, num_forward: int, num_backward: int) -> str:

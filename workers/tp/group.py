@@ -17,6 +17,20 @@ class Collectives(Protocol):
         """
         ...
 
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Fill `whole` with every rank's `part`, one behind the other in order of rank; return it.
+
+        Both are contiguous; `whole` has as many rows as all parts together. `part` is only read.
+        """
+        ...
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """Fill `part` with this rank's rows of the sum of `whole` over all ranks; return it.
+
+        Both are contiguous. Takes ownership of `whole`, which may be summed in place.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TensorParallelGroup:
@@ -39,3 +53,15 @@ class NoCollectives:
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:  # noqa: ARG002 - as the protocol
         """Return `tensor` untouched."""
         return tensor
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:  # noqa: ARG002
+        """Put `part` at the front of `whole`. The rest stays what the allocator handed out.
+
+        That is what earlier steps left there: filling it would be time that no product takes.
+        """
+        whole[: part.shape[0]] = part
+        return whole
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:  # noqa: ARG002
+        """Put the front of `whole` into `part`."""
+        return part.copy_(whole[: part.shape[0]])

@@ -5,9 +5,13 @@ Legend: B batch, S sequence, T = B*S tokens, H hidden.
     h_TH = x_TH + attention(norm(x_TH));   y_TH = h_TH + mlp(norm(h_TH))
 
 Norms and residuals run on every rank alike; f, which follows each norm, makes the gradient of the
-norm's weight whole on every rank. LayerNorm stands for either kind of norm: in eager torch it is
-one kernel forward and one backward on CPU and CUDA alike, where RMSNorm on a CPU is a chain of
-pointwise passes (four times slower at hidden 256 to 1024) that would count as compute of the block.
+norm's weight whole on every rank. Where tokens are dealt to the ranks, so are norms and residuals,
+and a rank's gradient of a norm's weight is its tokens' part: Megatron-LM sums those once a batch,
+all layers together, which is no part of a step here.
+
+LayerNorm stands for either kind of norm: in eager torch it is one kernel forward and one backward
+on CPU and CUDA alike, where RMSNorm on a CPU is a chain of pointwise passes (four times slower at
+hidden 256 to 1024) that would count as compute of the block.
 """
 
 from dataclasses import dataclass
@@ -43,7 +47,7 @@ class LayerShard:
         )
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the layer's output, [B, S, H], replicated."""
+        """Return the layer's output, of x_BSH's shape."""
         batch, _, hidden = x_BSH.shape
         x_TH = flatten_tokens(x_BSH)
         normed_TH = F.layer_norm(x_TH, (hidden,), self.attention_norm)

@@ -15,8 +15,10 @@ from torch import Tensor
 
 from workers.contract.axes import Activation
 from workers.tp.activation import activate
+from workers.tp.arrangements.column_row import COLUMN_ROW
+from workers.tp.arrangements.products import Products
 from workers.tp.group import TensorParallelGroup
-from workers.tp.linear import column_parallel, flatten_tokens, row_parallel
+from workers.tp.linear import flatten_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class MlpShard:
     activation: Activation
     gate: Tensor | None = None
     """[F/P, H]; absent where the MLP is plain."""
+    products: Products = COLUMN_ROW
+    """Shapes are given for column-row; `workers.tp.blocks` plans those of other arrangements."""
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -39,17 +43,16 @@ class MlpShard:
         return self.gate, self.up, self.down
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the block's output, [B, S, H], replicated."""
+        """Return the block's output, of x_BSH's shape."""
         return self.forward_tokens(flatten_tokens(x_BSH), group).view(x_BSH.shape)
 
     def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return y_TH of contiguous x_TH, both replicated."""
+        """Return y_TH of contiguous x_TH, both replicated unless tokens are dealt to the ranks."""
+        first, second = self.products.first, self.products.second
         if self.gate is None:
-            (up_TF,) = column_parallel(x_TH, self.up, group=group, where="mlp.backward")
+            (up_TF,) = first(x_TH, self.up, group=group, block="mlp")
             inner_TF = activate(up_TF, self.activation)
         else:
-            gate_TF, up_TF = column_parallel(
-                x_TH, self.gate, self.up, group=group, where="mlp.backward"
-            )
+            gate_TF, up_TF = first(x_TH, self.gate, self.up, group=group, block="mlp")
             inner_TF = activate(gate_TF, self.activation) * up_TF
-        return row_parallel(inner_TF, self.down, group=group, where="mlp.forward")
+        return second(inner_TF, self.down, group=group, block="mlp")

@@ -16,16 +16,16 @@ from workers.contract.workload import expected_messages
 from workers.tp.blocks import ShardedBlock, assemble, plan_weights
 from workers.tp.comparison import compare
 from workers.tp.exchange import (
+    complete_gradients,
     exchange_findings,
     largest_vote,
     num_odd_bits,
-    sum_kv_copies,
 )
 from workers.tp.findings import Findings, Judge
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
 from workers.tp.reduction import free_bytes, halve, halvings_needed
-from workers.tp.reference import cut, cut_cache, draw_twin
+from workers.tp.reference import cut, cut_cache, cut_tokens, draw_twin
 from workers.tp.step import StepInputs, count_step, run_step
 
 PROOF_BATCH, PROOF_SEQ = 2, 4
@@ -60,7 +60,7 @@ def prove(
     counted in the point's own dtype. Where the twin needs more than `memory_bytes` on any rank
     (what is free there, unless given), a reduced shape stands in. Nothing stays allocated.
     """
-    few_tokens = spec.model_copy(update={"batch": PROOF_BATCH, "seq": PROOF_SEQ})
+    few_tokens = with_few_tokens(spec)
     room = free_bytes(device, num_ranks=group.size) if memory_bytes is None else memory_bytes
     needed = halvings_needed(
         few_tokens, memory_bytes=room, reference_bytes=reference_dtype.itemsize
@@ -85,6 +85,18 @@ def prove(
     )
 
 
+def with_few_tokens(spec: PointSpec) -> PointSpec:
+    """Return the point on the tokens of a proof; more of them where each rank takes a share."""
+    batch = PROOF_BATCH
+    few = spec.model_copy(update={"batch": batch, "seq": PROOF_SEQ})
+    if not few.layout.has_token_shards:
+        return few
+    while few.num_tokens % few.tp_degree:
+        batch += 1
+        few = few.model_copy(update={"batch": batch})
+    return few
+
+
 def _examine(
     judge: Judge, inputs: StepInputs, group: TensorParallelGroup, *, seed: int
 ) -> Findings:
@@ -98,21 +110,25 @@ def _examine(
     _check_shapes(spec, block, group, device)
     own_dtype: torch.dtype = getattr(torch, spec.dtype)
     own_block = _assemble_copy(spec, parts, own_dtype, cache)
-    own_inputs = inputs.copy(own_dtype, phase)
+    own = inputs.own(spec, rank=group.rank)
+    own_inputs = own.copy(own_dtype, phase)
     counted = count_step(own_block, own_inputs, group, phase)
-    copied = inputs.copy(dtype, phase)
+    copied = own.copy(dtype, phase)
     before = [tensor.detach().clone() for tensor in (*copied, *block.weights)]
     actual = run_step(lambda x: block.forward(x, group), block.weights, copied, phase)
     after = (*copied, *block.weights)
     num_changed = sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
-    theirs, ours = list(whole[:2]), list(actual[:2])
+    theirs = [cut_tokens(spec, tensor, rank=group.rank) for tensor in whole[:2]]
+    ours = list(actual[:2])
     if phase.has_backward:
         theirs += cut(spec, whole[2:], rank=group.rank, size=group.size)
-        ours += sum_kv_copies(spec, actual[2:], group)
+        ours += complete_gradients(spec, actual[2:], group)
+    shares_tokens = spec.layout.has_token_shards
     return Findings.of(
         counted,
+        expected=expected_messages(spec),
         num_changed=num_changed,
-        num_odd_bits=sum(num_odd_bits(tensor, group) for tensor in actual[:2]),
+        num_odd_bits=0 if shares_tokens else sum(num_odd_bits(t, group) for t in actual[:2]),
         differences=[
             compare(our, their, tolerance=judge.tolerance)
             for our, their in zip(ours, theirs, strict=True)

@@ -61,11 +61,12 @@ def halve(spec: PointSpec, num_halvings: int) -> PointSpec:
     """
     if num_halvings == 0:
         return spec
-    divisor, shape = 1 << num_halvings, spec.model
-    inner_per_rank = shape.intermediate_size // spec.tp_degree
+    divisor, shape, layout = 1 << num_halvings, spec.model, spec.layout
+    hidden_parts = spec.tp_degree if layout.cuts_hidden else 1
+    inner_parts = spec.tp_degree if layout.cuts_inner else 1
     widths = {
-        "hidden_size": _divide(shape.hidden_size, divisor),
-        "intermediate_size": _divide(inner_per_rank, divisor) * spec.tp_degree,
+        "hidden_size": _divide(shape.hidden_size // hidden_parts, divisor) * hidden_parts,
+        "intermediate_size": _divide(shape.intermediate_size // inner_parts, divisor) * inner_parts,
         "head_dim": _divide(shape.head_dim, divisor),
     }
     return spec.model_copy(update={"model": shape.model_copy(update=widths)})

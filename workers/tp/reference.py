@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.contract.axes import Block
+from workers.contract.layouts import Cut
 from workers.contract.point import PointSpec
 from workers.tp.activation import activate
 from workers.tp.kv_cache import KvCache, needs_cache
@@ -111,12 +112,12 @@ def draw_twin(spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.
 def cut(spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int) -> tuple[Tensor, ...]:
     """Cut whole weights, or their gradients, to those of one rank, in the order of `plan_weights`.
 
-    Columns of the first matrix and rows of the second in the paper's x @ W; here, stored [out, in],
-    it is rows of the first and columns of the second. Key-value heads fewer than `size` are copied.
+    Columns and rows are those of the paper's x @ W: stored [out, in], a column is a row here.
+    Key-value heads fewer than `size` are copied.
     """
     match spec.block:
         case Block.MLP:
-            return _cut_mlp(tensors, rank=rank, size=size)
+            return _cut_mlp(spec, tensors, rank=rank, size=size)
         case Block.ATTENTION:
             return _cut_attention(spec, tensors, rank=rank, size=size)
         case Block.LAYER:
@@ -125,7 +126,7 @@ def cut(spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int) -> 
                 attention_norm,
                 *_cut_attention(spec, attention, rank=rank, size=size),
                 mlp_norm,
-                *_cut_mlp(tensors[6:], rank=rank, size=size),
+                *_cut_mlp(spec, tensors[6:], rank=rank, size=size),
             )
         case _:
             assert_never(spec.block)
@@ -136,25 +137,54 @@ def cut_cache(twin: Twin, *, rank: int, size: int) -> KvCache | None:
     if twin.cache is None:
         return None
     kv_heads = twin.spec.model.num_key_value_heads
+    if twin.spec.layout.is_whole:
+        rank, size = 0, 1
     start, length = rank * kv_heads // size, max(1, kv_heads // size)
     keys, values = (heads.narrow(1, start, length) for heads in twin.cache)
     return KvCache.of(keys, values)
 
 
-def _cut_mlp(tensors: Sequence[Tensor], *, rank: int, size: int) -> tuple[Tensor, ...]:
+def cut_tokens(spec: PointSpec, whole_BSH: Tensor, *, rank: int) -> Tensor:
+    """Cut what the block is given or gives to what one rank sees of it."""
+    if whole_BSH.shape == spec.input_shape:
+        return whole_BSH
+    return whole_BSH.flatten(0, 1).chunk(spec.tp_degree)[rank].unsqueeze(0)
+
+
+def _cut_mlp(
+    spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int
+) -> tuple[Tensor, ...]:
     *first, down_HF = tensors
-    return (*(t.chunk(size, dim=0)[rank] for t in first), down_HF.chunk(size, dim=1)[rank])
+    layout = spec.layout
+    return (
+        *(_cut_matrix(t, layout.first, rank=rank, size=size) for t in first),
+        _cut_matrix(down_HF, layout.second, rank=rank, size=size),
+    )
+
+
+def _cut_matrix(matrix: Tensor, cut: Cut, *, rank: int, size: int) -> Tensor:
+    match cut:
+        case Cut.WHOLE:
+            return matrix
+        case Cut.COLUMN:
+            return matrix.chunk(size, dim=0)[rank]
+        case Cut.ROW:
+            return matrix.chunk(size, dim=1)[rank]
+        case _:
+            assert_never(cut)
 
 
 def _cut_attention(
     spec: PointSpec, tensors: Sequence[Tensor], *, rank: int, size: int
 ) -> tuple[Tensor, ...]:
     query, key, value, output = tensors
+    if spec.layout.is_whole:
+        return torch.cat((query, key, value)), output
     head_dim, kv_heads = spec.model.head_dim, spec.model.num_key_value_heads
     start = rank * kv_heads // size * head_dim
     length = max(1, kv_heads // size) * head_dim
     parts = (query.chunk(size)[rank], key.narrow(0, start, length), value.narrow(0, start, length))
-    return torch.cat(parts), output.chunk(size, dim=1)[rank]
+    return torch.cat(parts), _cut_matrix(output, spec.layout.second, rank=rank, size=size)
 
 
 def _whole_shapes(spec: PointSpec) -> tuple[tuple[int, ...], ...]:

@@ -14,10 +14,11 @@ from workers.contract.point import PointSpec
 from workers.tp.blocks import ShardedBlock
 from workers.tp.counter import CollectiveCounter, CountedMessage
 from workers.tp.group import TensorParallelGroup
+from workers.tp.reference import cut_tokens
 
 
 class StepInputs(NamedTuple):
-    """x [B, S, H] and the gradient of the output, the same on every rank.
+    """x [B, S, H] and the gradient of the output, the same on every rank or cut by `own`.
 
     The latter is unused where the phase has no backward.
     """
@@ -31,6 +32,10 @@ class StepInputs(NamedTuple):
         generator = torch.Generator().manual_seed(seed % 2**63)
         shape = (2, spec.batch, spec.step_seq, spec.model.hidden_size)
         return cls(*torch.randn(shape, generator=generator, dtype=dtype).to(device))
+
+    def own(self, spec: PointSpec, *, rank: int) -> Self:
+        """Return what one rank sees of them: all, or its share of the tokens."""
+        return type(self)(*(cut_tokens(spec, tensor, rank=rank) for tensor in self))
 
     def copy(self, dtype: torch.dtype, phase: Phase) -> Self:
         """Return a copy of its own, where x requires grad in training, as a layer's input does."""

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.contract.points import point, shape
-from workers.contract.axes import Block
+from workers.contract.axes import Arrangement, Block, Phase
 from workers.contract.catalogue import resolve_model
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import find_obstacle, judge, valid_tp_degrees
@@ -92,6 +92,46 @@ def test_awkward_heads_divide_as_worked_out_by_hand(
 ) -> None:
     model = shape(hidden=heads * 64, ffn=64, heads=heads, kv_heads=kv_heads)
     assert valid_tp_degrees(model, Block.ATTENTION) == degrees
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "degrees"),
+    [
+        ("column_row", (1, 2, 4, 8)),
+        ("column_column", (1, 2, 4)),
+        ("row_column", (1, 2, 3, 4, 6, 12)),
+        ("row_row", (1, 2, 4)),
+        ("sequence_parallel", (1, 2, 4, 8)),
+    ],
+)
+def test_an_arrangement_divides_the_widths_that_it_cuts(
+    arrangement: Arrangement, degrees: tuple[int, ...]
+) -> None:
+    model = shape(hidden=12, ffn=8, heads=1)
+    assert valid_tp_degrees(model, Block.MLP, arrangement=Arrangement(arrangement)) == degrees
+
+
+def test_whole_weights_need_nothing_to_be_divisible() -> None:
+    model = shape(hidden=7, ffn=5, heads=7)
+    for block in Block:
+        degrees = valid_tp_degrees(model, block, arrangement=Arrangement.REPLICATED)
+        assert degrees == tuple(range(1, 65))
+
+
+@pytest.mark.parametrize(
+    ("phase", "degrees"), [(Phase.TRAIN, (1, 2, 3, 4, 6, 12)), (Phase.DECODE, (1, 3))]
+)
+def test_tokens_that_cannot_be_dealt_evenly_are_refused_by_batch(
+    phase: Phase, degrees: tuple[int, ...]
+) -> None:
+    spec = point(shape(ffn=960), phase=phase, tp_degree=8, batch=3, seq=4).model_copy(
+        update={"arrangement": Arrangement.SEQUENCE_PARALLEL}
+    )
+    rejection = judge(spec)
+    assert rejection is not None
+    assert (rejection.field, rejection.value) == ("batch", 3)
+    assert f"{spec.num_tokens} tokens" in rejection.reason
+    assert rejection.valid_tp_degrees == degrees
 
 
 def test_eight_divides_the_heads_of_phi_3_medium_but_not_its_key_value_heads() -> None:

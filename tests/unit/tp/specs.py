@@ -1,38 +1,54 @@
 """Random small points that can be sharded, every kind of them."""
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
-from workers.contract.axes import Activation, Block, Dtype, Phase
+from workers.contract.axes import Activation, Arrangement, Block, Dtype, Phase
+from workers.contract.layouts import LAYOUTS
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import judge
 
 
 @st.composite
-def point_specs(draw: st.DrawFn, *, largest_tp_degree: int = 4) -> PointSpec:
+def point_specs(
+    draw: st.DrawFn,
+    *,
+    largest_tp_degree: int = 4,
+    arrangements: Sequence[Arrangement] = tuple(Arrangement),
+) -> PointSpec:
     """Heads grouped or not, key-value heads divided or copied, heads*head_dim not hidden."""
     tp_degree = draw(st.integers(1, largest_tp_degree))
+    arrangement = draw(st.sampled_from(arrangements))
+    layout = LAYOUTS[arrangement]
     kv_heads, copies = draw(st.sampled_from(_splits(tp_degree)))
     heads_per_group = copies * draw(st.integers(1, 3))
     spec = PointSpec(
         model=ModelShape(
-            hidden_size=draw(st.integers(2, 9)),
-            intermediate_size=tp_degree * draw(st.integers(1, 5)),
+            hidden_size=draw(_sizes(9, of=tp_degree if layout.cuts_hidden else 1)),
+            intermediate_size=draw(_sizes(20, of=tp_degree if layout.cuts_inner else 1)),
             num_attention_heads=kv_heads * heads_per_group,
             num_key_value_heads=kv_heads,
             head_dim=draw(st.integers(1, 5)),
             gated=draw(st.booleans()),
             activation=draw(st.sampled_from(Activation)),
         ),
-        block=draw(st.sampled_from(Block)),
+        block=draw(st.sampled_from([block for block in Block if block in layout.blocks])),
+        arrangement=arrangement,
         phase=draw(st.sampled_from(Phase)),
         tp_degree=tp_degree,
-        batch=draw(st.integers(1, 3)),
+        batch=draw(_sizes(3, of=tp_degree if layout.has_token_shards else 1)),
         seq=draw(st.integers(1, 5)),
         dtype=Dtype.FLOAT32,
     )
     assert judge(spec) is None
     return spec
+
+
+def _sizes(about: int, *, of: int) -> st.SearchStrategy[int]:
+    """Multiples of a number, from itself to somewhat above `about`."""
+    return st.integers(1, max(2, about // of)).map(lambda factor: factor * of)
 
 
 def _splits(tp_degree: int) -> list[tuple[int, int]]:

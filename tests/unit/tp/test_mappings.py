@@ -26,6 +26,14 @@ class Doubling:
         self.calls.append(where)
         return tensor.mul_(2)
 
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        self.calls.append(where)
+        return whole.copy_(torch.cat((part, part)))
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        self.calls.append(where)
+        return part.copy_(2 * whole[: part.shape[0]])
+
 
 class Elsewhere(Doubling):
     """Sums into a tensor of its own, as a collective with its own buffers does."""
@@ -40,6 +48,12 @@ class Forbidden:
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> NoReturn:
         pytest.fail(f"{where} sent {tuple(tensor.shape)}")
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> NoReturn:
+        pytest.fail(f"{where} gathered {tuple(part.shape)} to {tuple(whole.shape)}")
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> NoReturn:
+        pytest.fail(f"{where} scattered {tuple(whole.shape)} to {tuple(part.shape)}")
 
 
 def spec_of(block: Block, *, tp_degree: int, gated: bool = True) -> PointSpec:

@@ -5,29 +5,47 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
+from workers.contract.axes import Collective
 from workers.tp.group import TensorParallelGroup
 
 R = TypeVar("R")
 
 
 class ThreadCollectives:
-    """Sums in place like a real backend, in order of rank; notes what each call was."""
+    """Sums and gathers in place like a real backend, in order of rank; notes what each call was."""
 
     def __init__(self, rank: int, slots: list[Tensor | None], barrier: threading.Barrier) -> None:
         self._rank, self._slots, self._barrier = rank, slots, barrier
-        self.calls: list[tuple[str, int]] = []
+        self.calls: list[tuple[Collective, str, int]] = []
+        """Operation, label and bytes of the total array."""
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
+        parts = self._share(Collective.ALL_REDUCE, tensor, where=where, num_bytes=tensor.nbytes)
+        tensor.detach().copy_(sum(parts[1:], start=parts[0]))
+        return tensor
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        parts = self._share(Collective.ALL_GATHER, part, where=where, num_bytes=whole.nbytes)
+        return whole.copy_(torch.cat(parts))
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        parts = self._share(Collective.REDUCE_SCATTER, whole, where=where, num_bytes=whole.nbytes)
+        part.copy_(sum(parts[1:], start=parts[0]).chunk(len(parts))[self._rank])
+        whole.detach().fill_(torch.nan)  # it was handed over
+        return part
+
+    def _share(self, op: Collective, tensor: Tensor, *, where: str, num_bytes: int) -> list[Tensor]:
+        """Return every rank's tensor, in order of rank."""
         assert tensor.is_contiguous(), f"{where}: a backend refuses strided tensors"
-        self.calls.append((where, tensor.nbytes))
+        self.calls.append((op, where, num_bytes))
         self._slots[self._rank] = tensor.detach().clone()
         self._barrier.wait(timeout=10)
         parts = [part for part in self._slots if part is not None]
-        tensor.detach().copy_(sum(parts[1:], start=parts[0]))
         self._barrier.wait(timeout=10)
-        return tensor
+        return parts
 
 
 def run_ranks(

@@ -2,6 +2,7 @@ from typing import Self
 
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import AllgatherOptions
 
 from workers.tp.collectives.members import Members
 
@@ -20,6 +21,10 @@ class BackendCollectives:
         # What dist.all_reduce(async_op=False) sets: NCCL then stays on the calling stream. Asked of
         # the process group itself, which saves that function's checks on every call.
         self._options.asyncOp = False
+        self._gather_options = AllgatherOptions()
+        self._gather_options.asyncOp = False
+        self._scatter_options = dist.ReduceScatterOptions()
+        self._scatter_options.asyncOp = False
 
     @classmethod
     def open(cls, members: Members) -> Self:
@@ -30,6 +35,21 @@ class BackendCollectives:
         """Sum `tensor` over the ranks, in place."""
         self._process_group.allreduce([tensor], self._options).wait()
         return tensor
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:  # noqa: ARG002
+        """Fill `whole` with the ranks' parts."""
+        self._process_group._allgather_base(whole, part, self._gather_options).wait()  # noqa: SLF001 - its only name in every torch
+        return whole
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:  # noqa: ARG002
+        """Fill `part` with this rank's rows of the sum.
+
+        gloo has no way of its own: it all-reduces a copy and keeps the rows, so that on CPUs this
+        takes as long as the all-reduce that it is half of, and `whole` is there twice
+        (ProcessGroupGloo::reduce_scatter_tensor_coalesced; NCCL scatters).
+        """
+        self._process_group._reduce_scatter_base(part, whole, self._scatter_options).wait()  # noqa: SLF001 - its only name in every torch
+        return part
 
     def close(self) -> None:
         """Nothing: the group is not its own."""

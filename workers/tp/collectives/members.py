@@ -8,6 +8,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from workers.contract.errors import CollectiveUnavailableError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
@@ -46,6 +48,37 @@ class OpenCollectives(Protocol):
         """Return the sum over all ranks, the same bits on each of them."""
         ...
 
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Fill `whole` with every rank's part, in order of rank; return it."""
+        ...
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """Fill `part` with this rank's rows of the sum; return it."""
+        ...
+
     def close(self) -> None:
         """Give back what was opened. It can not be used afterwards."""
         ...
+
+
+class AllReduceOnly:
+    """The rest of an implementation that has no other collective.
+
+    The contract refuses points that would ask it for one before they are queued.
+    """
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Refuse."""
+        raise self._unavailable("all_gather", where, part, whole)
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """Refuse."""
+        raise self._unavailable("reduce_scatter", where, part, whole)
+
+    def _unavailable(
+        self, op: str, where: str, part: Tensor, whole: Tensor
+    ) -> CollectiveUnavailableError:
+        return CollectiveUnavailableError(
+            f"{type(self).__name__} has no {op}, which {where} asks of it for {tuple(part.shape)} "
+            f"of {tuple(whole.shape)}; collective_impl backend works everywhere"
+        )

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from workers.tp.collectives.backend import BackendCollectives
-from workers.tp.collectives.members import Members
+from workers.tp.collectives.members import AllReduceOnly, Members
 from workers.tp.collectives.symmetric_memory import PROOF_DTYPES, SymmetricBuffer
 
 
-class OneShotAllReduce:
+class OneShotAllReduce(AllReduceOnly):
     """Every GPU reads all parts and sums them itself: one kernel, which copies its own part first.
 
     Moves (P-1) times the message into each GPU, so it is for small ones.

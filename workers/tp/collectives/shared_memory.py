@@ -21,7 +21,7 @@ from torch import Tensor
 
 from workers.contract.errors import CollectiveUnavailableError
 from workers.contract.implementations import X86_64
-from workers.tp.collectives.members import Members
+from workers.tp.collectives.members import AllReduceOnly, Members
 from workers.tp.collectives.segment import map_together
 from workers.tp.collectives.turnstile import STRIDE, Turnstile
 
@@ -36,7 +36,7 @@ MOST_VIEWS = 64
 """Sizes and dtypes whose views of the slots are kept."""
 
 
-class SharedMemoryAllReduce:
+class SharedMemoryAllReduce(AllReduceOnly):
     """All-reduce of any size and dtype between processes of one host, in place.
 
     Parts are added in order of rank in the message's own dtype, as gloo does: with P ranks P-1

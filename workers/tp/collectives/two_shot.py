@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from workers.tp.collectives.backend import BackendCollectives
-from workers.tp.collectives.members import Members
+from workers.tp.collectives.members import AllReduceOnly, Members
 from workers.tp.collectives.symmetric_memory import PROOF_DTYPES, SymmetricBuffer
 
 
-class TwoShotAllReduce:
+class TwoShotAllReduce(AllReduceOnly):
     """Every GPU sums one share of the message and then reads the others' shares: two exchanges.
 
     Moves 2 (P-1)/P times the message, as a ring does, so it is for larger ones than one_shot.

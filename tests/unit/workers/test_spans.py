@@ -1,0 +1,71 @@
+"""Which call of which collective a stamp belongs to."""
+
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Collective
+from workers.contract.workload import Message
+from workers.timing.spans import HostSpans, spans_for
+
+MESSAGES = (
+    Message(op=Collective.ALL_GATHER, where="mlp.input.forward", message_bytes=64),
+    Message(op=Collective.REDUCE_SCATTER, where="mlp.output.forward", message_bytes=64),
+    Message(op=Collective.ALL_REDUCE, where="mlp.backward", message_bytes=32),
+)
+
+
+class Noting:
+    """Does nothing but say what was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
+        self.calls.append(("all_reduce", where))
+        return tensor
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        self.calls.append(("all_gather", where))
+        return whole[: part.shape[0]]
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        self.calls.append(("reduce_scatter", where))
+        return part[: whole.shape[0]]
+
+
+def step(spans: HostSpans, part: Tensor, whole: Tensor) -> tuple[Tensor, ...]:
+    return (
+        spans.all_gather(part, whole, where="mlp.input.forward"),
+        spans.reduce_scatter(whole, part, where="mlp.output.forward"),
+        spans.all_reduce(part, where="mlp.backward"),
+    )
+
+
+def test_every_kind_of_collective_is_passed_on_and_stamped_under_its_own_name() -> None:
+    inner = Noting()
+    spans = spans_for(torch.device("cpu"), inner, messages=MESSAGES)
+    assert isinstance(spans, HostSpans)
+    part, whole = torch.ones(2), torch.ones(4)
+    gathered, scattered, total = step(spans, part, whole)
+    assert (gathered.shape, scattered.shape, total.shape) == ((2,), (2,), (2,))
+    step(spans, part, whole)
+    assert inner.calls[:3] == [(str(m.op), m.where) for m in MESSAGES]
+    found = spans.collect()
+    assert [(s.op, s.where, s.message_bytes) for s in found] == [
+        (m.op, m.where, m.message_bytes) for m in MESSAGES
+    ]
+    times = [time for step in (0, 1) for s in found for time in (s.enter_ns[step], s.exit_ns[step])]
+    assert times == sorted(times)
+    assert all(len(s.enter_ns) == len(s.exit_ns) == 2 for s in found)
+
+
+def test_cleared_spans_hold_nothing() -> None:
+    spans = spans_for(torch.device("cpu"), Noting(), messages=MESSAGES)
+    assert isinstance(spans, HostSpans)
+    step(spans, torch.ones(2), torch.ones(4))
+    spans.clear()
+    assert all(span.enter_ns == () for span in spans.collect())
+
+
+def test_an_arrangement_that_sends_nothing_has_no_spans() -> None:
+    assert spans_for(torch.device("cpu"), Noting(), messages=()).collect() == ()
