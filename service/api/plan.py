@@ -9,6 +9,7 @@ from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, working_degrees
 from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.workload import cached_per_rank
 
 GROUP_START_S = 6.0
 """Starting the processes of one replicate, on a slow machine."""
@@ -104,7 +105,7 @@ def _judge(point: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
         spec=point,
         field="estimated_bytes",
         value=needed,
-        reason=f"a rank needs an estimated {_gib(needed)} GiB, "
+        reason=f"a rank needs an estimated {_gib(needed)} GiB{_cache(point)}, "
         f"and the largest known device has {_gib(memory)} GiB",
         valid_tp_degrees=_degrees(point, lambda p: _fits(p, nodes)),
     )
@@ -129,6 +130,13 @@ def _pointer(field: str) -> str:
     if field in {"tp_degree", "arrangement", "batch", "collective_impl"}:
         return f"/{field}"
     return {"block": "/blocks", "estimated_bytes": ""}.get(field, f"/models/*/{field}")
+
+
+def _cache(point: PointSpec) -> str:
+    cached = cached_per_rank(point) * point.dtype.num_bytes
+    if not cached:
+        return ""
+    return f" ({_gib(cached)} GiB of it for batch={point.batch} x seq={point.seq} cached tokens)"
 
 
 def _gib(num_bytes: int) -> str:

@@ -66,6 +66,28 @@ def test_a_point_that_no_device_has_memory_for_is_rejected_with_degrees_that_fit
     assert 1 not in rejection.valid_tp_degrees
 
 
+def test_a_cache_beyond_all_memory_is_rejected_with_what_it_takes() -> None:
+    asked = spec(
+        models="llama-2-7b", blocks="layer", phase="decode", tp_degree=[1, 8], batch=64, seq=65536
+    )
+    expansion = plan.expand(
+        asked, nodes=[node(num_slots=8, slot_memory_bytes=40 * GIB)], max_points=9
+    )
+    assert [point.tp_degree for point in expansion.points] == [8]
+    (rejection,) = expansion.rejected
+    assert "(128.0 GiB of it for batch=64 x seq=65536 cached tokens)" in rejection.reason
+    assert rejection.valid_tp_degrees == (4, 8)
+
+
+def test_an_arrangement_that_a_block_cannot_have_is_refused_by_its_own_name() -> None:
+    asked = spec(blocks="attention", arrangement=["row_row"], tp_degree=1)
+    expansion = plan.expand(asked, nodes=[node()], max_points=9)
+    with pytest.raises(InvalidSpecError, match="can be measured") as caught:
+        plan.refuse_nothing_left(expansion)
+    assert caught.value.errors[0].pointer == "/arrangement"
+    assert "works for block=mlp" in caught.value.errors[0].detail
+
+
 def test_memory_and_devices_must_be_on_the_same_node() -> None:
     asked = spec(models="llama-2-70b", tp_degree=4, batch=1)
     nodes = [

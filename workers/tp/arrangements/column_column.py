@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.arrangements.products import Products
-from workers.tp.exchanges import exchange, gather_columns, own_columns, scatter_columns
 from workers.tp.group import TensorParallelGroup
 from workers.tp.linear import column_parallel
+from workers.tp.moves import gather_columns, move, own_columns, scatter_columns
 
 
 def _first(
@@ -22,13 +22,13 @@ def _first(
 
 
 def _second(inner_Tn: Tensor, weight: Tensor, *, group: TensorParallelGroup, block: str) -> Tensor:
-    inner_TN = exchange(
+    inner_TN = move(
         inner_Tn,
         group,
         forward=partial(gather_columns, where=f"{block}.inner.forward"),
         backward=partial(scatter_columns, where=f"{block}.inner.backward"),
     )
-    return exchange(
+    return move(
         F.linear(inner_TN, weight),
         group,
         forward=partial(gather_columns, where=f"{block}.output.forward"),

@@ -9,15 +9,15 @@ from functools import partial
 from torch import Tensor
 
 from workers.tp.arrangements.products import Products
-from workers.tp.exchanges import exchange, gather_columns, own_columns
 from workers.tp.group import TensorParallelGroup
 from workers.tp.linear import column_parallel, row_parallel
+from workers.tp.moves import gather_columns, move, own_columns
 
 
 def _first(
     x_TH: Tensor, *weights: Tensor, group: TensorParallelGroup, block: str
 ) -> tuple[Tensor, ...]:
-    own_Th = exchange(
+    own_Th = move(
         x_TH,
         group,
         forward=own_columns,
@@ -29,7 +29,7 @@ def _first(
 
 def _second(inner_Tn: Tensor, weight: Tensor, *, group: TensorParallelGroup, block: str) -> Tensor:
     (out_Th,) = column_parallel(inner_Tn, weight, group=group, where=f"{block}.inner.backward")
-    return exchange(
+    return move(
         out_Th,
         group,
         forward=partial(gather_columns, where=f"{block}.output.forward"),

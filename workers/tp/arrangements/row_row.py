@@ -10,15 +10,15 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.arrangements.products import Products
-from workers.tp.exchanges import exchange, gather_columns, own_columns, scatter_columns
 from workers.tp.group import TensorParallelGroup
 from workers.tp.linear import row_parallel
+from workers.tp.moves import gather_columns, move, own_columns, scatter_columns
 
 
 def _first(
     x_TH: Tensor, *weights: Tensor, group: TensorParallelGroup, block: str
 ) -> tuple[Tensor, ...]:
-    own_Th = exchange(
+    own_Th = move(
         x_TH,
         group,
         forward=own_columns,
@@ -27,10 +27,7 @@ def _first(
     there = partial(scatter_columns, where=f"{block}.inner.forward")
     back = partial(gather_columns, where=f"{block}.inner.backward")
     return tuple(
-        [
-            exchange(F.linear(own_Th, weight), group, forward=there, backward=back)
-            for weight in weights
-        ]
+        [move(F.linear(own_Th, weight), group, forward=there, backward=back) for weight in weights]
     )
 
 

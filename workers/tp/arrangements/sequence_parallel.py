@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.arrangements.products import Products
-from workers.tp.exchanges import (
-    exchange,
+from workers.tp.group import TensorParallelGroup
+from workers.tp.moves import (
     gather_tokens,
     gather_tokens_for_products,
+    move,
     scatter_tokens,
 )
-from workers.tp.group import TensorParallelGroup
 
 
 def _first(
@@ -37,7 +37,7 @@ def scattered(
     inner_Tn: Tensor, weight: Tensor, *, group: TensorParallelGroup, block: str
 ) -> Tensor:
     """Return this rank's tokens of the output."""
-    return exchange(
+    return move(
         F.linear(inner_Tn, weight),
         group,
         forward=partial(scatter_tokens, where=f"{block}.output.forward"),

@@ -7,14 +7,14 @@ from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.arrangements.products import Products
 from workers.tp.arrangements.sequence_parallel import scattered
-from workers.tp.exchanges import exchange, gather_tokens, scatter_tokens
 from workers.tp.group import TensorParallelGroup
+from workers.tp.moves import gather_tokens, move, scatter_tokens
 
 
 def _first(
     x_TH: Tensor, *weights: Tensor, group: TensorParallelGroup, block: str
 ) -> tuple[Tensor, ...]:
-    whole_TH = exchange(
+    whole_TH = move(
         x_TH,
         group,
         forward=partial(gather_tokens, where=f"{block}.input.forward"),

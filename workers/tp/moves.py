@@ -61,13 +61,11 @@ def own_columns(tensor: Tensor, group: TensorParallelGroup) -> Tensor:
     return tensor.chunk(group.size, dim=1)[group.rank].contiguous()
 
 
-def exchange(
-    tensor: Tensor, group: TensorParallelGroup, *, forward: Move, backward: Move
-) -> Tensor:
+def move(tensor: Tensor, group: TensorParallelGroup, *, forward: Move, backward: Move) -> Tensor:
     """Apply `forward`, and `backward` to the gradient of what it gave."""
     if group.size == 1:
         return tensor
-    moved: Tensor = _Exchange.apply(tensor, group, forward, backward)  # type: ignore[no-untyped-call]
+    moved: Tensor = _Move.apply(tensor, group, forward, backward)  # type: ignore[no-untyped-call]
     return moved
 
 
@@ -99,7 +97,7 @@ class _Moves:
 
 
 class _Context(Protocol):
-    """What an exchange remembers from forward to backward."""
+    """What a move remembers from forward to backward."""
 
     group: TensorParallelGroup
     back: Move
@@ -115,7 +113,7 @@ class _ProductsContext(Protocol):
     def save_for_backward(self, *tensors: Tensor) -> None: ...
 
 
-class _Exchange(torch.autograd.Function):
+class _Move(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: _Context, tensor: Tensor, group: TensorParallelGroup, there: Move, back: Move
