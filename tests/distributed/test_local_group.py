@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -192,6 +193,15 @@ class FaultyRank(Rank):
         return super().measure(order)
 
 
+def commands_of_children() -> dict[int, list[str]]:
+    """Those that run; one that has ended may still be waiting for its parent to notice."""
+    commands = {}
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # a zombie is one as well
+            commands[child.pid] = child.cmdline()
+    return commands
+
+
 @pytest.mark.parametrize(
     ("batch", "error", "says"),
     [
@@ -221,7 +231,7 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
         group.measure(order())
         with pytest.raises(error, match=says):
             group.measure(faulty)
-    names = {child.pid: child.cmdline() for child in psutil.Process().children(recursive=True)}
+    names = commands_of_children()
     left = [
         command
         for pid, command in names.items()

@@ -25,13 +25,13 @@ def most_allocated(spec: PointSpec) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         run_step(lambda x: block.forward(x, group), block.weights, own, spec.phase)
     given = own if spec.phase.has_backward else own[:1]
-    held = most = sum(tensor.nbytes for tensor in (*block.weights, *given))
+    held = most = sum(int(tensor.nbytes) for tensor in (*block.weights, *given))
     assert profiler.profiler is not None
     assert profiler.profiler.kineto_results is not None
     events = profiler.profiler.kineto_results.events()
     for event in sorted(events, key=lambda event: event.start_ns()):
         if event.name() == "[memory]":
-            held += event.nbytes()
+            held += int(event.nbytes())
             most = max(most, held)
     return most
 
