@@ -2,7 +2,7 @@ import pytest
 
 from tests.unit.api.nodes import node
 from tests.unit.contract.points import point, shape
-from workers.contract.axes import CollectiveImpl, Dtype
+from workers.contract.axes import Arrangement, CollectiveImpl, Dtype
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import impls_of, judge_impl, judge_impl_on
 from workers.contract.sweep import SweepSpec
@@ -107,3 +107,23 @@ def test_auto_is_the_backend() -> None:
     fields = {"models": "gpt2", "blocks": "mlp", "tp_degree": 2, "batch": 1}
     spec = SweepSpec.model_validate({**fields, "collective_impl": "auto"})
     assert spec.collective_impl == (CollectiveImpl.BACKEND,)
+
+
+@pytest.mark.parametrize("impl", [impl for impl in CollectiveImpl if impl != "backend"])
+@pytest.mark.parametrize("arrangement", Arrangement)
+def test_an_implementation_of_the_all_reduce_alone_is_refused_where_more_is_sent(
+    impl: CollectiveImpl, arrangement: Arrangement
+) -> None:
+    spec = point(tp_degree=2, batch=8).model_copy(
+        update={"collective_impl": impl, "arrangement": arrangement}
+    )
+    rejection = judge_impl(spec)
+    if arrangement in (Arrangement.COLUMN_ROW, Arrangement.REPLICATED):
+        assert rejection is None
+        return
+    assert rejection is not None
+    assert (rejection.field, rejection.value) == ("collective_impl", impl)
+    assert f"arrangement={arrangement} also needs all_gather" in rejection.reason
+    assert "collective_impl=backend works" in rejection.reason
+    alone = spec.model_copy(update={"tp_degree": rejection.valid_tp_degrees[0]})
+    assert judge_impl(alone) is None

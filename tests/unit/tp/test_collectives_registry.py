@@ -5,9 +5,9 @@ import torch
 import torch.distributed as dist
 
 from workers.contract.axes import CollectiveImpl
-from workers.contract.errors import NumericsError
+from workers.contract.errors import CollectiveUnavailableError, NumericsError
 from workers.tp.collectives import registry
-from workers.tp.collectives.members import Members
+from workers.tp.collectives.members import AllReduceOnly, Members
 from workers.tp.group import NoCollectives
 
 
@@ -42,3 +42,11 @@ def test_what_does_not_add_up_is_closed_and_refused(monkeypatch: pytest.MonkeyPa
     with pytest.raises(NumericsError, match=r"shared_memory: .* ranks 0\.\.1 gave 1.0, not 3.0"):
         registry.open_collectives(CollectiveImpl.SHARED_MEMORY, members(2))
     assert opened.is_closed
+
+
+def test_an_all_reduce_alone_names_what_it_lacks_and_who_asks() -> None:
+    part, whole = torch.ones(1, 3), torch.ones(2, 3)
+    with pytest.raises(CollectiveUnavailableError, match=r"no all_gather, which mlp\.input"):
+        AllReduceOnly().all_gather(part, whole, where="mlp.input.forward")
+    with pytest.raises(CollectiveUnavailableError, match=r"no reduce_scatter, which mlp\.output"):
+        AllReduceOnly().reduce_scatter(whole, part, where="mlp.output.forward")
