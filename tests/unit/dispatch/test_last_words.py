@@ -69,6 +69,14 @@ def words_of(agent: NodeAgent, pid: int, *, died: bool = False, hung: bool = Fal
     return words
 
 
+def comes_to(agent: NodeAgent, pid: int, state: str) -> bool:
+    """Whether the process is in this state within a while."""
+    deadline = time.monotonic() + 5
+    while words_of(agent, pid).state != state and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return words_of(agent, pid).state == state
+
+
 @needs_pidfd_info
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_the_signal_is_the_kernels_own_word(
@@ -81,11 +89,9 @@ def test_the_signal_is_the_kernels_own_word(
 
 
 def test_a_living_process_says_so_with_its_state(agent: NodeAgent, rank: Grandchild) -> None:
-    assert words_of(agent, rank.pid).state == "sleeping"
+    assert comes_to(agent, rank.pid, "sleeping")
     rank.kill(signal.SIGSTOP)
-    deadline = time.monotonic() + 5
-    while words_of(agent, rank.pid).state != "stopped" and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert comes_to(agent, rank.pid, "stopped")
     assert words_of(agent, rank.pid).is_alive
 
 
