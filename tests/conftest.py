@@ -1,6 +1,7 @@
 """Databases for tests: real ones, migrated once and copied for each test."""
 
 import itertools
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from sqlalchemy.engine import URL, make_url
 
 from service.store import schema
 from service.store.engine import Sessions, create_engine
+
+# Read once, when Ray's library is loaded, and good for every cluster that a test process starts.
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
 
 _TEMPLATE = "template_migrated"
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")

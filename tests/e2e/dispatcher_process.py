@@ -22,7 +22,8 @@ class DispatcherProcess:
         self.home = home
         home.mkdir(parents=True, exist_ok=True)
         self.log = home / "dispatcher.log"
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("TPSWEEP_")}
+        foreign = ("TPSWEEP_", "RAY_AUTH_") if ray_address == "local" else ("TPSWEEP_",)
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "service.dispatch"],

@@ -13,7 +13,7 @@ import pytest
 import ray
 from ray.actor import ActorHandle
 
-from service.dispatch.cluster import Cluster, provide_token
+from service.dispatch.cluster import Cluster
 from service.dispatch.environment import ray_environment
 from service.dispatch.inventory import RayNode
 from service.settings import Settings
@@ -36,15 +36,14 @@ E = TypeVar("E")
 def environment_for_ray(home: Path) -> Iterator[str]:
     """The dispatcher's environment in this process, and the mark of everything started in it.
 
-    But for the authentication mode: Ray's library is loaded already, and took it for not set.
+    Mode and token of authentication are those of the whole test run, from the top conftest: Ray
+    remembers them for as long as the process lives.
     """
     before = dict(os.environ)
     settings = Settings(home=home)
     mark = secrets.token_hex(16)
-    provide_token(settings)
-    os.environ.update(ray_environment(before, settings, mark=mark))
+    os.environ.update(ray_environment(os.environ, settings, mark=mark))
     os.environ.pop("RAY_ADDRESS", None)
-    os.environ.pop("RAY_AUTH_MODE", None)
     try:
         yield mark
     finally:
