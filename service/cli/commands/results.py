@@ -19,7 +19,7 @@ def results(
     sweep: Annotated[str | None, typer.Option(help="Only of this sweep.")] = None,
     model: Annotated[str | None, typer.Option(help="Only of this model.")] = None,
     block: Annotated[str | None, typer.Option(help="mlp, attention or layer.")] = None,
-    phase: Annotated[str | None, typer.Option(help="train or prefill.")] = None,
+    phase: Annotated[str | None, typer.Option(help="train, prefill or decode.")] = None,
     tp_degree: Annotated[int | None, typer.Option(help="Only this degree.")] = None,
     batch: Annotated[int | None, typer.Option(help="Only this batch.")] = None,
     limit: Limit = 200,
