@@ -46,6 +46,7 @@ class TrainStep:
     ) -> None:
         self._block, self._x_BSH, self._grad_BSH, self._group = block, x_BSH, grad_BSH, group
         self._wanted = (x_BSH, *block.weights)
+        self.has_backward = True
 
     def forward(self) -> Tensor:
         """y_BSH with its graph."""
@@ -61,6 +62,7 @@ class ForwardStep:
 
     def __init__(self, block: ShardedBlock, x_BSH: Tensor, group: TensorParallelGroup) -> None:
         self._block, self._x_BSH, self._group = block, x_BSH, group
+        self.has_backward = False
 
     def forward(self) -> Tensor:
         """y_BSH."""

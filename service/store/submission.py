@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from datetime import datetime
 
 from pydantic import JsonValue
 from sqlalchemy import insert, select
@@ -27,15 +28,16 @@ def insert_sweep(
     created_by: str,
     seed: int,
     expansion: Expansion,
-) -> None:
-    """Write all rows of a new sweep. `expansion` has at least one point."""
+) -> datetime:
+    """Write all rows of a new sweep; return when. `expansion` has at least one point."""
     degrees = sorted({point.tp_degree for point in expansion.points})
+    now = session.scalars(select(db_now(session))).one()
     session.execute(
         insert(SweepRow).values(
             id=sweep_id,
             name=spec.name,
             spec=spec,
-            created_at=db_now(session),
+            created_at=now,
             created_by=created_by,
             priority=spec.priority,
             seed=seed,
@@ -52,10 +54,13 @@ def insert_sweep(
     )
     _insert_tags(session, sweep_id, spec)
     point_ids = _insert_points(session, sweep_id, expansion)
-    _insert_trials(session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion)
+    _insert_trials(
+        session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion, ready_at=now
+    )
     num_trials = len(point_ids) * spec.replicates
     created: dict[str, JsonValue] = {"num_points": len(point_ids), "counts": {"queued": num_trials}}
     events.append(session, sweep_id, EventKind.SWEEP_CREATED, created)
+    return now
 
 
 def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
@@ -117,12 +122,12 @@ def _insert_trials(
     point_ids: list[str],
     seed: int,
     expansion: Expansion,
+    ready_at: datetime,
 ) -> None:
     numbers = range(spec.replicates)
     session.execute(
         insert(ReplicateRow), [{"sweep_id": sweep_id, "number": number} for number in numbers]
     )
-    ready_at = session.scalar(select(db_now(session)))
     ids = iter(new_ids(len(point_ids) * spec.replicates))
     rows = [
         {

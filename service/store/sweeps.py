@@ -79,8 +79,12 @@ def create(
         )
         if first != sweep_id:
             return find(session, first)
-    insert_sweep(session, sweep_id, spec, created_by=created_by, seed=seed, expansion=expansion)
-    return find(session, sweep_id)
+    now = insert_sweep(
+        session, sweep_id, spec, created_by=created_by, seed=seed, expansion=expansion
+    )
+    return _as_submitted(
+        sweep_id, spec, created_at=now, created_by=created_by, seed=seed, expansion=expansion
+    )
 
 
 def replay_idempotent(session: Session, *, principal: str, key: str, body_hash: str) -> str | None:
@@ -140,6 +144,42 @@ def retry(session: Session, sweep_id: str) -> Sweep:
     """Put failed trials back. ConflictError if none failed or the sweep was cancelled."""
     sweep_changes.retry_sweep(session, sweep_id)
     return find(session, sweep_id)
+
+
+def _as_submitted(
+    sweep_id: str,
+    spec: SweepSpec,
+    *,
+    created_at: datetime,
+    created_by: str,
+    seed: int,
+    expansion: Expansion,
+) -> Sweep:
+    """What `find` would read: the commit, which a dispatcher may wait for, need not wait for it."""
+    num_points, num_rejected = len(expansion.points), len(expansion.rejected)
+    num_trials = num_points * spec.replicates
+    return Sweep(
+        id=sweep_id,
+        name=spec.name,
+        spec=spec,
+        created_at=created_at,
+        created_by=created_by,
+        priority=spec.priority,
+        tags=dict(spec.tags),
+        seed=seed,
+        state=SweepState.QUEUED,
+        hardware_key=None,
+        num_points=num_points,
+        num_rejected=num_rejected,
+        num_trials=num_trials,
+        num_done=0,
+        counts=dict.fromkeys(TrialState, 0) | {TrialState.QUEUED: num_trials},
+        point_counts=dict.fromkeys(PointState, 0)
+        | {PointState.QUEUED: num_points, PointState.REJECTED: num_rejected},
+        mean_trial_s=None,
+        cancel_requested_at=None,
+        finished_at=None,
+    )
 
 
 def _load(session: Session, chosen: Select[SweepRow]) -> list[Sweep]:

@@ -119,7 +119,7 @@ def test_raw_samples_of_every_rank_and_pass_are_kept(results: list[Any]) -> None
         assert len(result["trials"]) == 2
         assert len({trial["group_id"] for trial in result["trials"]}) == 2, "fresh processes"
         for trial in result["trials"]:
-            passes = {(item["pass"], item["rank"]) for item in trial["samples"]}
+            passes = {(item["pass_name"], item["rank"]) for item in trial["samples"]}
             both = result["spec"]["tp_degree"] == 2
             assert len(passes) == (6 if both else 1)
 
@@ -129,7 +129,7 @@ def test_a_sweep_compared_with_itself_again_is_not_slower(client: Client, sweep:
     report = client.get("/compare", baseline=sweep["id"], candidate=again["id"])
     assert len(report["points"]) == NUM_POINTS
     assert report["overall"]["verdict"] in {"same", "inconclusive", "faster", "slower"}
-    assert all(point["ratio"]["median"] > 0 for point in report["points"])
+    assert all(point["ratio"] > 0 for point in report["points"])
 
 
 def test_the_same_through_the_command_line(client: Client, home: Path, tmp_path: Path) -> None:

@@ -8,6 +8,11 @@ from torch import Tensor
 class Step(Protocol):
     """One forward and, in training, one backward, over inputs that do not change."""
 
+    @property
+    def has_backward(self) -> bool:
+        """Whether there is one; else the forward is all of the step."""
+        ...
+
     def forward(self) -> Tensor:
         """Run the forward part."""
         ...

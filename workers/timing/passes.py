@@ -88,7 +88,8 @@ def sample(
 
 def _time(step: Step, clock: Clock, peers: Peers) -> tuple[int, int]:
     peers.begin_together()
-    return clock.time(step)
+    forward_ns, step_ns = clock.time(step)
+    return (forward_ns if step.has_backward else step_ns), step_ns
 
 
 def _share(
