@@ -24,6 +24,10 @@ class Client:
         self.address = f"http://127.0.0.1:{port}"
         self._http = httpx2.Client(base_url=f"{self.address}/v1", timeout=30)
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def get(self, path: str, **params: str | int) -> Any:  # noqa: ANN401 - JSON
         """JSON of a GET."""
         answer = self._http.get(path, params=params)
@@ -64,11 +68,12 @@ def running_service(home: Path, **settings: str) -> Iterator[Client]:
             )
             for module in ("service.api", "service.dispatch")
         ]
+    client = Client(port)
     try:
-        client = Client(port)
         _wait_for_a_node(client, processes)
         yield client
     finally:
+        client.close()
         for process in processes:
             process.send_signal(signal.SIGTERM)
         for process in processes:
