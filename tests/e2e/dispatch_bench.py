@@ -29,8 +29,9 @@ def quick_sweep(
     degrees: tuple[int, ...] = (2,),
     replicates: int = 1,
     max_time_s: float = 0.1,
+    min_steps: int = 5,
 ) -> SweepSpec:
-    """A small MLP; `max_time_s` is what each trial takes."""
+    """A small MLP; a trial takes `max_time_s` or less, but never fewer than `min_steps`."""
     return SweepSpec.model_validate(
         {
             "models": [{"hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4}],
@@ -40,7 +41,7 @@ def quick_sweep(
             "replicates": replicates,
             "group_kind": GroupKind.REGROUPED,
             "sampling": Sampling(
-                max_time_s=max_time_s, target_rel_ci=1e-6, min_steps=5
+                max_time_s=max_time_s, target_rel_ci=1e-6, min_steps=min_steps
             ).model_dump(),
         }
     )
@@ -91,10 +92,10 @@ class DispatchBench:
         return tuple(pid for group in groups for pid in getattr(group, "pids", ()))
 
     def failures(self) -> list[AttemptRow]:
-        """Attempts that did not succeed."""
+        """Attempts that ended, and not with a result."""
         with self.sessions.reading() as session:
             rows = session.scalars(select(AttemptRow).order_by(AttemptRow.granted_at))
-            return [row for row in rows if row.outcome is not AttemptOutcome.SUCCEEDED]
+            return [row for row in rows if row.outcome not in {None, AttemptOutcome.SUCCEEDED}]
 
     def check_every_trial_is_accounted_for_once(self) -> None:
         """Over, nobody's, and exactly one result where it succeeded."""

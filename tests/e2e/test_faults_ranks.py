@@ -52,7 +52,7 @@ def counts(bench: DispatchBench, sweep_id: str) -> dict[TrialState, int]:
 def test_a_lost_rank_costs_one_attempt_and_nothing_else(
     bench: DispatchBench, fault: str, within_s: float, code: str, number: int | None, says: str
 ) -> None:
-    spec = quick_sweep(max_time_s=0.6)
+    spec = quick_sweep(max_time_s=0.6, min_steps=500)  # still at it when the fault comes
     sweep_id = bench.submit(spec, Fault(batch=FAULTY, rank=1, name=fault, after_s=0.3))
     bench.until(lambda: bench.measuring(FAULTY), within_s=60)
     pids = bench.pids()
@@ -100,7 +100,8 @@ def test_6_a_device_without_room_fails_its_point_at_once_and_for_good(
     sweep_id = bench.submit(quick_sweep(), *no_room)
     bench.finish(sweep_id)
     assert counts(bench, sweep_id) == {TrialState.SUCCEEDED: 2, TrialState.FAILED: 1}
-    (failure,) = bench.failures()
+    # A re-formed group may lose its next trial to the network; that one is then taken up again.
+    (failure,) = (row for row in bench.failures() if row.code != "collective_failed")
     assert (failure.code, failure.is_final) == ("out_of_memory", True)
     assert "1 TiB" in (failure.message or "")
     bench.check_every_trial_is_accounted_for_once()
