@@ -16,7 +16,6 @@ ServiceError
 │   └── LeaseLostError            a newer attempt owns the trial
 ├── BusyError                     come back later
 └── UnavailableError              a part of the service is not ready
-    └── SchemaOutdatedError       the database waits for its migrations
 """
 
 from dataclasses import dataclass
@@ -164,10 +163,3 @@ class UnavailableError(ServiceError):
     code = "unavailable"
     status = 503
     title = "The service is not ready"
-
-
-class SchemaOutdatedError(UnavailableError):
-    """The database's schema is not the one this version works with."""
-
-    code = "schema_outdated"
-    title = "The database waits for its migrations"

@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.contract.axes import Arrangement
 from workers.contract.point import PointSpec
+from workers.contract.workload import heads_per_rank
 from workers.tp import blocks
 from workers.tp.arrangements.registry import ARRANGEMENTS
 from workers.tp.attention import AttentionShard
@@ -139,7 +140,7 @@ def arranged_as(arrangement: Arrangement) -> Build:
 def wrong_query_heads(
     spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
 ) -> AttentionShard:
-    heads, kv_heads = blocks.heads_per_rank(spec.model, spec.tp_degree)
+    heads, kv_heads = heads_per_rank(spec.model, spec.tp_degree)
     mixed, output = weights
     return WrongQueryHeads(mixed, output, heads, kv_heads, spec.model.head_dim, cache)
 
@@ -147,7 +148,7 @@ def wrong_query_heads(
 def one_cached_token_forgotten(
     spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
 ) -> AttentionShard:
-    heads, kv_heads = blocks.heads_per_rank(spec.model, spec.tp_degree)
+    heads, kv_heads = heads_per_rank(spec.model, spec.tp_degree)
     mixed, output = weights
     return OneCachedTokenForgotten(mixed, output, heads, kv_heads, spec.model.head_dim, cache)
 

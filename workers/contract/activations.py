@@ -9,7 +9,7 @@ from typing import assert_never
 from workers.contract.axes import Activation, Block
 from workers.contract.layouts import Cut
 from workers.contract.point import PointSpec
-from workers.contract.workload import inner_width
+from workers.contract.workload import heads_per_rank, inner_width
 
 
 def kept_activations(spec: PointSpec) -> int:
@@ -88,8 +88,7 @@ def _kept_by(activation: Activation, *, gated: bool) -> int:
 
 def _inside_attention(spec: PointSpec) -> int:
     model = spec.model
-    heads = model.num_attention_heads // spec.num_shards
-    kv_heads = max(1, model.num_key_value_heads // spec.num_shards)
+    heads, kv_heads = heads_per_rank(model, spec.num_shards)
     kept = spec.num_tokens * (2 * (heads + kv_heads) * model.head_dim + heads)
     if _gathers_inner(spec):
         kept += spec.num_tokens * inner_width(model, Block.ATTENTION)

@@ -100,7 +100,7 @@ def cached_per_rank(spec: PointSpec) -> int:
     """Elements of the cached keys and values of one rank, the step's own tokens included."""
     if spec.phase is not Phase.DECODE or spec.block is Block.MLP:
         return 0
-    kv_heads = max(1, spec.model.num_key_value_heads // spec.num_shards)
+    _, kv_heads = heads_per_rank(spec.model, spec.num_shards)
     return 2 * spec.batch * (spec.seq + 1) * kv_heads * spec.model.head_dim
 
 
@@ -114,6 +114,11 @@ def weights_per_rank(spec: PointSpec) -> int:
     return total
 
 
+def heads_per_rank(shape: ModelShape, num_shards: int) -> tuple[int, int]:
+    """Return query and key-value heads of one rank; the latter at least one, replicated."""
+    return shape.num_attention_heads // num_shards, max(1, shape.num_key_value_heads // num_shards)
+
+
 def mlp_weights_per_rank(shape: ModelShape, num_shards: int) -> int:
     """H*F/num_shards elements for each of the two matrices, or three where the MLP is gated."""
     return (3 if shape.gated else 2) * shape.hidden_size * shape.intermediate_size // num_shards
@@ -121,6 +126,5 @@ def mlp_weights_per_rank(shape: ModelShape, num_shards: int) -> int:
 
 def attention_weights_per_rank(shape: ModelShape, num_shards: int) -> int:
     """Q and output by heads; K and V by key-value heads, at least one on each rank."""
-    heads = shape.num_attention_heads // num_shards
-    kv_heads = max(1, shape.num_key_value_heads // num_shards)
+    heads, kv_heads = heads_per_rank(shape, num_shards)
     return 2 * (heads + kv_heads) * shape.head_dim * shape.hidden_size

@@ -64,16 +64,6 @@ class PeakMemory:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def free_bytes(device: torch.device) -> int:
-    """Memory that a new tensor could still take."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return memory_bytes()
-
-
 def return_freed_memory(device: torch.device) -> None:
     """Give what the last point left behind back, so that each point starts from the same state."""
     if device.type == "cuda":

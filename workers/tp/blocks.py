@@ -15,7 +15,7 @@ from torch import Tensor
 from workers.contract.axes import Block
 from workers.contract.layouts import Cut
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
-from workers.contract.shapes import ModelShape
+from workers.contract.workload import heads_per_rank
 from workers.tp.arrangements.registry import ARRANGEMENTS
 from workers.tp.attention import AttentionShard
 from workers.tp.group import TensorParallelGroup
@@ -93,11 +93,6 @@ def assemble(
 def plan_weights(spec: PointSpec) -> tuple[WeightPlan, ...]:
     """Name and size the weights of one rank."""
     return REGISTRY[spec.block].plan(spec)
-
-
-def heads_per_rank(shape: ModelShape, num_shards: int) -> tuple[int, int]:
-    """Return query and key-value heads of one rank; the latter at least one, replicated."""
-    return shape.num_attention_heads // num_shards, max(1, shape.num_key_value_heads // num_shards)
 
 
 def _plan_mlp(spec: PointSpec) -> tuple[WeightPlan, ...]:
