@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from workers.contract.axes import CollectiveImpl, Pass
+from workers.contract.axes import Pass
+from workers.contract.conditions import flags
 from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
@@ -18,6 +19,7 @@ from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOr
 from workers.contract.workload import expected_messages
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
+from workers.runtime.watch import HostWatch
 from workers.timing.clocks import Step, clock_for
 from workers.timing.passes import sample, warm_up
 from workers.timing.peers import Peers
@@ -36,6 +38,7 @@ class Seat:
     environment: Environment
     group: TensorParallelGroup
     peers: Peers
+    watch: HostWatch
 
 
 class TrainStep:
@@ -88,7 +91,9 @@ def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
     clock = clock_for(seat.device)
     num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
     spans.clear()
+    before = seat.watch.look()
     sampled = sample(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+    state = seat.watch.between(before, seat.watch.look())
     measured_spans = spans.collect()
     check_every_step_is_counted(sampled.passes, measured_spans)
     return RankResult(
@@ -102,7 +107,8 @@ def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
         num_warmup_steps=num_warmup,
         stop_rule=sampled.stop_rule,
         peak_memory_bytes=memory.read(),
-        quality=_quality(order.point, environment, is_cpu=seat.device.type == "cpu"),
+        quality=flags(order.point, seat.device_facts, environment, state),
+        host=state,
         wall_ns=time.perf_counter_ns() - began,
         timed_ns=sampled.timed_ns,
     )
@@ -155,17 +161,3 @@ def _draw_inputs(
         torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
     )
     return x_BSH.requires_grad_(spec.phase.has_backward), grad_BSH
-
-
-def _quality(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> tuple[str, ...]:
-    flags = []
-    if is_cpu and spec.tp_degree > environment.num_cores:
-        flags.append("oversubscribed")
-    uses_gloo = is_cpu and spec.collective_impl is CollectiveImpl.BACKEND
-    if uses_gloo and spec.tp_degree > 1 and not environment.realtime_io:
-        flags.append("scheduler_noise")
-    if environment.niceness > 0:
-        flags.append("low_priority")
-    if spec.kv_copies > 1 and spec.block != "mlp":
-        flags.append("kv_heads_replicated")
-    return tuple(flags)

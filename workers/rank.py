@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pynvml
 import torch
 import torch.distributed as dist
 import torch.fx.experimental.symbolic_shapes  # else the first backward loads it
@@ -13,6 +14,7 @@ import torch.fx.experimental.symbolic_shapes  # else the first backward loads it
 from workers.contract.axes import CollectiveImpl
 from workers.contract.errors import DeviceMemoryError, RendezvousError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
+from workers.contract.hardware import DeviceFacts
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, RankResult, TrialOrder
 from workers.measure import Seat, check_orders_agree, measure
@@ -20,6 +22,8 @@ from workers.runtime.communicator import Communicator
 from workers.runtime.deadline import SelfDestruct
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
+from workers.runtime.nvml import GpuMonitor
+from workers.runtime.watch import HostWatch
 from workers.timing.peers import Peers
 from workers.tp.collectives.members import Members, OpenCollectives
 from workers.tp.collectives.registry import open_collectives
@@ -43,6 +47,7 @@ class Rank:
         self._setup = setup
         self._self_destruct = SelfDestruct(log_path.with_suffix(".stacks"))
         self._device, self._device_facts = select(setup)
+        self._watch = _watch(self._device, self._device_facts)
         self._store: dist.Store | None = None
         self._communicator: Communicator | None = None
         self._timeout_s = 0.0
@@ -148,6 +153,7 @@ class Rank:
                 environment=self.describe().environment,
                 group=group,
                 peers=peers,
+                watch=self._watch,
             )
         return self._seats[degree, impl]
 
@@ -185,6 +191,12 @@ class Rank:
                 reference_dtype=torch.float64 if self._device.type == "cpu" else torch.float32,
             )
         return self._proofs[shape]
+
+
+def _watch(device: torch.device, facts: DeviceFacts) -> HostWatch:
+    if device.type != "cuda":
+        return HostWatch(device)
+    return HostWatch(device, read_device=GpuMonitor(pynvml, facts.uuid).read)
 
 
 def _redirect_output(path: Path) -> None:

@@ -6,11 +6,18 @@ MEANINGS = {
     "oversubscribed": "more ranks than cores shared the host: times hold the scheduler's as well",
     "scheduler_noise": "communication threads waited for the scheduler's tick: small messages "
     "look slower than they are",
+    "busy_host": "other processes or virtual machines had the ranks' cores for more than 5 % of "
+    "the timed part: the figures hold them as well",
+    "denormals_not_flushed": "numbers too small for a normal float are computed in full, which "
+    "can take a hundred times as long",
+    "allocator_grew": "memory was still being taken from the system during timed steps: they hold "
+    "that as well",
+    "shared_device": "other processes had work on the same device",
     "low_priority": "the ranks' processes were niced: anything else on the host took their core",
     "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
     "shrink with tp_degree",
     "unstable": "steps of one trial differ widely: read the median with care",
-    "throttled": "the device ran below its clock for heat or power",
+    "throttled": "the device ran below its clock for heat or power: another day may be faster",
     "functional_only": "ranks shared one device: shows that it works, not how fast",
     "perturbed": "taking spans slowed the step by more than 5 %: wire and wait are rough",
     "proof_reduced": "proved on a smaller shape of the same ratios: the full one did not fit",

@@ -151,6 +151,7 @@ def _trial(spec: PointSpec, replicate: int) -> MeasuredTrial:
         num_warmup_steps=5,
         peak_memory_bytes=1 << 24,
         proof=PROOF,
+        hosts=(),
         wall_ns=10**9,
         timed_ns=9 * 10**8,
         created_at=WHEN + timedelta(minutes=replicate),

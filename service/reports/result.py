@@ -9,6 +9,7 @@ from service.reports.estimates import EstimateReport, StepTimeReport
 from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import Environment, Hardware
+from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
 
@@ -69,6 +70,9 @@ class TrialReport(Frozen):
     peak_memory_bytes: int
     quality: tuple[str, ...]
     proof: Proof
+    hosts: tuple[HostState, ...] = Field(
+        description="What surrounded the timed steps, by rank; empty where not recorded."
+    )
     wall_s: float
     """The whole trial on its slowest rank."""
     timed_s: float

@@ -226,6 +226,7 @@ def _trial(trial: MeasuredTrial, samples: Samples | None) -> TrialReport:
         peak_memory_bytes=trial.peak_memory_bytes,
         quality=trial.quality,
         proof=trial.proof,
+        hosts=trial.hosts,
         wall_s=trial.wall_ns / 1e9,
         timed_s=trial.timed_ns / 1e9,
         samples=None if samples is None else _rank_samples(samples),

@@ -28,6 +28,7 @@ from workers.contract.axes import (
     Phase,
 )
 from workers.contract.hardware import Environment, Hardware
+from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, TrialResult
 
@@ -57,6 +58,8 @@ class MeasuredTrial:
     num_warmup_steps: int
     peak_memory_bytes: int
     proof: Proof
+    hosts: tuple[HostState, ...]
+    """By rank; empty where not recorded."""
     wall_ns: int
     timed_ns: int
     created_at: datetime
@@ -116,6 +119,7 @@ def record(session: Session, lease: Lease, result: TrialResult, *, summary: Tria
             group_kind=result.group_kind,
             environment=result.environment,
             devices=result.devices,
+            hosts=result.hosts,
             proof=result.proof,
             summary=summary,
             quality=result.quality,
@@ -255,6 +259,7 @@ def _measured(row: ResultRow, spec: PointSpec, hardware: Hardware) -> MeasuredTr
         num_warmup_steps=row.num_warmup_steps,
         peak_memory_bytes=row.peak_memory_bytes,
         proof=row.proof,
+        hosts=row.hosts or (),
         wall_ns=row.wall_ns,
         timed_ns=row.timed_ns,
         created_at=row.created_at,

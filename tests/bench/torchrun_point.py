@@ -15,6 +15,7 @@ from workers.measure import Seat, measure
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.scheduling import IoThreads, usable_cores
+from workers.runtime.watch import HostWatch
 from workers.timing.peers import Peers
 from workers.tp.collectives.backend import BackendCollectives
 from workers.tp.group import TensorParallelGroup
@@ -45,6 +46,7 @@ def main() -> None:
         environment=environment(backend="gloo", realtime_io=io_threads.are_realtime),
         group=TensorParallelGroup(rank, size, BackendCollectives(world)),
         peers=Peers(world if size > 1 else None, clock_identity=clock_identity()),
+        watch=HostWatch(device),
     )
     unproved = Proof(
         max_abs_error=0,

@@ -3,6 +3,7 @@
 from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.sweep import Sampling
 
@@ -73,6 +74,8 @@ class RankResult(Frozen):
     stop_rule: str
     peak_memory_bytes: int
     quality: tuple[str, ...]
+    host: HostState | None = None
+    """Around its timed steps."""
     wall_ns: int
     """The whole trial on this rank."""
     timed_ns: int
@@ -111,5 +114,7 @@ class TrialResult(Frozen):
     peak_memory_bytes: int
     """Of the rank that needed most."""
     quality: tuple[str, ...]
+    hosts: tuple[HostState, ...] = ()
+    """By rank; empty where not recorded."""
     wall_ns: int
     timed_ns: int

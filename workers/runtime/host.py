@@ -52,7 +52,7 @@ def environment(*, backend: str, realtime_io: bool) -> Environment:
         num_cores=os.cpu_count() or 1,
         num_threads=torch.get_num_threads(),
         realtime_io=realtime_io,
-        flush_denormal=not has_gpu,
+        flush_denormal=flushes_denormals(),
         niceness=os.getpriority(os.PRIO_PROCESS, 0),
         variables={name: os.environ[name] for name in RECORDED_VARIABLES if name in os.environ},
         load_average=load_average(),
@@ -62,6 +62,11 @@ def environment(*, backend: str, realtime_io: bool) -> Environment:
 def load_average() -> float:
     """Of the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+def flushes_denormals() -> bool:
+    """Whether this thread's arithmetic takes what is too small for a normal float as zero."""
+    return bool(torch.tensor(1e-39).mul(1.0) == 0)
 
 
 def cpu_model() -> str:

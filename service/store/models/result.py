@@ -9,6 +9,7 @@ from service.store.models.declarative import Rows
 from service.store.models.lengths import KEY, NAME
 from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.host_state import HostState
 from workers.contract.trial import Proof
 
 
@@ -30,6 +31,8 @@ class ResultRow(Rows):
     group_kind: Mapped[GroupKind] = mapped_column(choice(GroupKind, name="group_kind"))
     environment: Mapped[Environment] = mapped_column(Document(Environment))
     devices: Mapped[tuple[DeviceFacts, ...]] = mapped_column(Document(tuple[DeviceFacts, ...]))
+    hosts: Mapped[tuple[HostState, ...] | None] = mapped_column(Document(tuple[HostState, ...]))
+    """By rank; None of results from before it was recorded."""
     proof: Mapped[Proof] = mapped_column(Document(Proof))
     summary: Mapped[TrialSummary] = mapped_column(Document(TrialSummary))
     quality: Mapped[tuple[str, ...]] = mapped_column(Document(tuple[str, ...]))

@@ -77,6 +77,7 @@ def measured_trial(
         num_warmup_steps=3 + replicate,
         peak_memory_bytes=1000 + replicate,
         proof=PROOF,
+        hosts=(),
         wall_ns=10**9,
         timed_ns=10**8,
         created_at=BEGAN + timedelta(minutes=replicate),

@@ -1,0 +1,74 @@
+"""Which conditions of a measurement its reader must know: quality flags, only what is established.
+
+Words for each are `service.analysis.quality`'s.
+"""
+
+from collections.abc import Iterator
+
+from workers.contract.axes import Block, CollectiveImpl
+from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.host_state import DeviceReading, HostState
+from workers.contract.point import PointSpec
+
+MOST_DISTURBED = 0.05
+"""Share of the timed part that others may take before the figures are said to hold it."""
+MOST_THROTTLED = 0.01
+TICK_NS = 10_000_000
+"""Of /proc/stat (USER_HZ is 100): a share of few ticks is known no better than to one of them."""
+MOST_GROWTH_BYTES = 8 << 20
+"""On a CPU; what the samples themselves take is below it. A device must not grow at all."""
+
+
+def flags(
+    spec: PointSpec, device: DeviceFacts, environment: Environment, state: HostState
+) -> tuple[str, ...]:
+    """Name what disturbed one rank's figures, or changes what they mean."""
+    is_cpu = device.kind == "cpu"
+    return (
+        *_about_ranks(spec, environment, is_cpu=is_cpu),
+        *_about_host(state, is_cpu=is_cpu, can_blame_others=not _oversubscribed(spec, environment)),
+        *(_about_device(*state.device, window_ns=state.window_ns) if state.device else ()),
+    )
+
+
+def _oversubscribed(spec: PointSpec, environment: Environment) -> bool:
+    return spec.tp_degree * environment.num_threads > environment.num_cores
+
+
+def _about_ranks(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> Iterator[str]:
+    if is_cpu and _oversubscribed(spec, environment):
+        yield "oversubscribed"
+    uses_gloo = is_cpu and spec.collective_impl is CollectiveImpl.BACKEND
+    if uses_gloo and spec.tp_degree > 1 and not environment.realtime_io:
+        yield "scheduler_noise"
+    if environment.niceness > 0:
+        yield "low_priority"
+    if spec.kv_copies > 1 and spec.block is not Block.MLP:
+        yield "kv_heads_replicated"
+
+
+def _about_host(state: HostState, *, is_cpu: bool, can_blame_others: bool) -> Iterator[str]:
+    """Ranks that share a core disturb one another: then nobody else can be blamed for it."""
+    if is_cpu and not state.is_flushing_denormals:
+        yield "denormals_not_flushed"
+    if state.grown_bytes > (MOST_GROWTH_BYTES if is_cpu else 0):
+        yield "allocator_grew"
+    if not is_cpu or not can_blame_others:
+        return
+    waited = (state.waited_for_core_ns or 0) / state.window_ns
+    one_tick = TICK_NS / state.window_ns
+    ticks = max(state.others_share or 0, state.steal_share or 0) - 2 * one_tick
+    if max(waited, ticks) > MOST_DISTURBED:
+        yield "busy_host"
+
+
+def _about_device(before: DeviceReading, after: DeviceReading, *, window_ns: int) -> Iterator[str]:
+    """Throttled by the counters where there are any; a reason holds for the moment of a look."""
+    throttled_ns = 0
+    if before.throttled_ns is not None and after.throttled_ns is not None:
+        throttled_ns = after.throttled_ns - before.throttled_ns
+    reasons = (before.throttle_reasons, after.throttle_reasons)
+    if any(reasons) or throttled_ns > MOST_THROTTLED * window_ns:
+        yield "throttled"
+    if before.num_other_processes or after.num_other_processes:
+        yield "shared_device"
