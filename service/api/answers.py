@@ -6,11 +6,12 @@ from pydantic import BaseModel
 
 from service.analysis.summary import CollectiveSummary, TrialSummary
 from service.api import plan
-from service.api.examples import SWEEPS
+from service.api.examples import MEMORY, SWEEPS
 from service.api.paging import Page
 from service.api.sweeps import PreviewReport
-from service.reports import breakeven, comparison, results
+from service.reports import breakeven, comparison, memory, results
 from service.reports.breakeven import BreakEvenReport
+from service.reports.memory import MemoryRequest
 from service.reports.result import ResultReport
 from service.reports.sweeps import PointReport, ProgressReport, SweepReport
 from service.store.results import MeasuredTrial
@@ -74,6 +75,7 @@ def answers() -> dict[str, BaseModel]:
         "get_breakeven": Page[BreakEvenReport](
             items=list(breakeven.reports(trials)), next_cursor=None
         ),
+        "plan_memory": memory.report(MemoryRequest.model_validate(MEMORY["training"]["value"])),
     }
 
 

@@ -70,3 +70,30 @@ TOKENS: dict[str, Example] = {
         },
     )
 }
+
+MEMORY: dict[str, Example] = {
+    "training": Example(
+        summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",
+        value={
+            "model": "llama-2-70b",
+            "tp_degree": [2, 8],
+            "zero_stage": [0, 1, 3],
+            "data_parallel": 8,
+            "recomputation": "selective",
+            "sequence_parallel": True,
+            "seq": 4096,
+            "device_memory_gb": 80,
+        },
+    ),
+    "decode": Example(
+        summary="Weights in one byte, and 64 sequences of 4096 cached tokens",
+        value={
+            "model": "llama-3-70b",
+            "phase": "decode",
+            "precision": "float8",
+            "tp_degree": [1, 2, 4, 8],
+            "batch": 64,
+            "seq": 4096,
+        },
+    ),
+}

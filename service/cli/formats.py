@@ -34,6 +34,11 @@ def percent(share: float | None) -> str:
     return f"{share:.0%}" if abs(share) >= 0.1 else f"{share:.1%}"  # noqa: PLR2004 - one digit more
 
 
+def gigabytes(num_bytes: int) -> str:
+    """GB = 1e9 bytes, three significant digits; nothing at all where there is none."""
+    return _three_digits(num_bytes / 1e9) if num_bytes else ""
+
+
 def duration(seconds: float) -> str:
     """42 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)

@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, Entry] = {
     "results": Entry("results", "Show measured points.", READ),
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
+    "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
     "nodes": Entry("nodes", "List the machines that measure.", READ),
     "token": Entry("token", "Create, list and revoke access tokens.", KEEP),
     "db": Entry("db", "Look after the database's schema.", KEEP),

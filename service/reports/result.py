@@ -106,7 +106,13 @@ class ResultReport(Frozen):
     collectives: tuple[CollectiveReport, ...]
     tflop_per_s: float = Field(description="Of one device: matrix products only.")
     tokens_per_s: float = Field(description="Of the whole group.")
-    peak_memory_bytes: int = Field(description="Of the rank that needed most.")
+    peak_memory_bytes: int = Field(
+        description="Of the rank that needed most: allocated on a GPU; on a CPU resident, with all "
+        "of the process."
+    )
+    estimated_memory_bytes: int = Field(
+        description="What the point alone was estimated to take on one device before it ran."
+    )
     max_abs_error: float
     max_rel_error: float
     quality: tuple[str, ...]

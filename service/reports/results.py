@@ -24,6 +24,7 @@ from service.store.results import MeasuredTrial, ResultFilter
 from workers.contract.axes import Collective, Pass
 from workers.contract.bandwidth import algbw_gb_per_s, busbw_gb_per_s
 from workers.contract.hardware import Environment
+from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.trial import PassSamples
 from workers.contract.workload import flops_per_rank
@@ -81,6 +82,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         tflop_per_s=flops_per_rank(newest.spec) / step.median / 1e6,
         tokens_per_s=newest.spec.num_tokens / step.median * 1e6,
         peak_memory_bytes=max(trial.peak_memory_bytes for trial in trials),
+        estimated_memory_bytes=estimated_bytes(trials[0].spec),
         max_abs_error=max(trial.proof.max_abs_error for trial in trials),
         max_rel_error=max(trial.proof.max_rel_error for trial in trials),
         quality=flags,

@@ -6,8 +6,10 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from workers.contract.hf_config import is_hf_config, shape_from_config
-from workers.contract.presets import OTHER_NAMES, PRESETS
+from workers.contract.hf_whole import whole_model_from_config
+from workers.contract.presets import OTHER_NAMES, PRESETS, Preset
 from workers.contract.shapes import ModelShape
+from workers.contract.whole_model import WholeModel
 
 
 def resolve_model(element: object) -> ModelShape:
@@ -21,7 +23,7 @@ def shape_or_fields(element: object) -> object:
     Those are left to the caller's validation, whose errors then carry the path to each field.
     """
     if isinstance(element, str):
-        return _preset(element)
+        return _preset(element).shape
     if is_hf_config(element):
         return shape_from_config(element)
     if isinstance(element, dict | ModelShape):
@@ -32,11 +34,26 @@ def shape_or_fields(element: object) -> object:
     raise ValueError(msg)
 
 
-def _preset(name: str) -> ModelShape:
+def whole_model_or_fields(element: object) -> object:
+    """Do the same for a whole model, whose explicit form is a layer and how many there are."""
+    if isinstance(element, str):
+        return _preset(element).model
+    if is_hf_config(element):
+        return whole_model_from_config(element)
+    if isinstance(element, dict | WholeModel):
+        return element
+    msg = (
+        "a model is a preset's name, a config.json object, or layer, num_layers and vocab_size, "
+        f"not {type(element).__name__}"
+    )
+    raise ValueError(msg)
+
+
+def _preset(name: str) -> Preset:
     known = name.strip().lower()
     known = OTHER_NAMES.get(known, known)
     if known in PRESETS:
-        return PRESETS[known].shape
+        return PRESETS[known]
     near = difflib.get_close_matches(known[:100], (*PRESETS, *OTHER_NAMES), n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     msg = (
@@ -63,3 +80,11 @@ Model = Annotated[
     ),
 ]
 """An element of `models`, turned into the shape it stands for."""
+
+AnyWholeModel = Annotated[
+    WholeModel,
+    BeforeValidator(
+        whole_model_or_fields, json_schema_input_type=PresetName | WholeModel | PublishedConfig
+    ),
+]
+"""A model with its layers and vocabulary, out of any of the three."""

@@ -1,6 +1,7 @@
 """The shape of a layer out of a Hugging Face config.json, as it is."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -42,8 +43,19 @@ def is_hf_config(element: object) -> TypeGuard[dict[str, object]]:
     return isinstance(element, dict) and any(element.get(mark) is not None for mark in MARKS)
 
 
-def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
-    """Return the shape of one layer; ValueError names the entry that is missing or wrong."""
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """The part of a config.json that describes the language model."""
+
+    config: HfConfig
+    key: str
+    """Of the family; empty where it is not known."""
+    family: Family
+    label: str
+
+
+def language_model(entries: Mapping[str, object]) -> LanguageModel:
+    """Find it, whatever it is nested in; ValueError names what is not measured."""
     outer = HfConfig(entries)
     names = _names(outer)
     config = outer
@@ -52,15 +64,26 @@ def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
         config, names = inner, _names(inner) or names
     refuse_what_is_not_measured(config, names)
     key, family = family_of(names)
+    return LanguageModel(config, key, family, _label(outer, config, names))
+
+
+def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
+    """Return the shape of one layer; ValueError names the entry that is missing or wrong."""
+    return shape_of(language_model(entries))
+
+
+def shape_of(found: LanguageModel) -> ModelShape:
+    """Return the shape of one of its layers."""
+    config, family = found.config, found.family
     hidden = _required(config, hf_fields.HIDDEN_SIZE, family)
     heads = _required(config, hf_fields.NUM_ATTENTION_HEADS, family)
     activation, gated = _activation(config, family)
     return ModelShape(
-        name=_label(outer, config, names),
+        name=found.label,
         hidden_size=hidden,
         intermediate_size=_intermediate_size(config, family, hidden=hidden),
         num_attention_heads=heads,
-        num_key_value_heads=_num_key_value_heads(config, key, family, heads=heads),
+        num_key_value_heads=_num_key_value_heads(config, found.key, family, heads=heads),
         head_dim=_head_dim(config, family, hidden=hidden, heads=heads),
         gated=gated,
         activation=activation,

@@ -1,4 +1,4 @@
-"""Shapes that go by a name, each with the published config.json its figures come from."""
+"""Models that go by a name, each with the published config.json its figures come from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,27 @@ from types import MappingProxyType
 
 from workers.contract.axes import Activation
 from workers.contract.shapes import ModelShape
+from workers.contract.whole_model import WholeModel, with_all_biases, with_rms_norms
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A shape and where it is published."""
+    """A model and where it is published."""
 
-    shape: ModelShape
+    model: WholeModel
     source: str
     """Hugging Face repository whose config.json states the figures."""
 
+    @property
+    def shape(self) -> ModelShape:
+        """One layer of it: what a point measures."""
+        return self.model.layer
+
 
 def _llama(
-    hidden: int, ffn: int, heads: int, kv_heads: int, *, name: str, source: str
-) -> tuple[str, Preset]:
-    shape = ModelShape(
+    name: str, hidden: int, ffn: int, heads: int, kv_heads: int, *, num_layers: int, vocab: int
+) -> WholeModel:
+    layer = ModelShape(
         name=name,
         hidden_size=hidden,
         intermediate_size=ffn,
@@ -30,11 +36,11 @@ def _llama(
         gated=True,
         activation=Activation.SILU,
     )
-    return name, Preset(shape, source)
+    return with_rms_norms(layer, num_layers=num_layers, vocab_size=vocab)
 
 
-def _gpt2(hidden: int, heads: int, *, name: str, source: str) -> tuple[str, Preset]:
-    shape = ModelShape(
+def _gpt2(name: str, hidden: int, heads: int, *, num_layers: int) -> WholeModel:
+    layer = ModelShape(
         name=name,
         hidden_size=hidden,
         intermediate_size=4 * hidden,
@@ -43,49 +49,87 @@ def _gpt2(hidden: int, heads: int, *, name: str, source: str) -> tuple[str, Pres
         head_dim=hidden // heads,
         activation=Activation.GELU_TANH,
     )
-    return name, Preset(shape, source)
+    return with_all_biases(
+        layer, num_layers=num_layers, vocab_size=50257, tied_embeddings=True, num_positions=1024
+    )
 
 
-PYTHIA_31M = ModelShape(
-    name="pythia-31m",
-    hidden_size=256,
-    intermediate_size=1024,
-    num_attention_heads=8,
-    num_key_value_heads=8,
-    head_dim=32,
-    activation=Activation.GELU,
-    parallel_block=True,
+PYTHIA_31M = with_all_biases(
+    ModelShape(
+        name="pythia-31m",
+        hidden_size=256,
+        intermediate_size=1024,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        head_dim=32,
+        activation=Activation.GELU,
+        parallel_block=True,
+    ),
+    num_layers=6,
+    vocab_size=50304,
 )
 
-FALCON_7B = ModelShape(
-    name="falcon-7b",
-    hidden_size=4544,
-    intermediate_size=4 * 4544,
-    num_attention_heads=71,
-    # multi_query overrides the config's num_kv_heads of 71
-    num_key_value_heads=1,
-    head_dim=64,
-    activation=Activation.GELU,
-    parallel_block=True,
+_QWEN = _llama("qwen2.5-7b", 3584, 18944, 28, 4, num_layers=28, vocab=152064)
+QWEN_7B = _QWEN.model_copy(
+    # biases behind queries, keys and values alone
+    update={"vectors_per_layer": _QWEN.vectors_per_layer + (28 + 2 * 4) * 128}
+)
+
+FALCON_7B = WholeModel(
+    layer=ModelShape(
+        name="falcon-7b",
+        hidden_size=4544,
+        intermediate_size=4 * 4544,
+        num_attention_heads=71,
+        # multi_query overrides the config's num_kv_heads of 71
+        num_key_value_heads=1,
+        head_dim=64,
+        activation=Activation.GELU,
+        parallel_block=True,
+    ),
+    num_layers=32,
+    vocab_size=65024,
+    # one norm of two vectors for attention and MLP together
+    vectors_per_layer=2 * 4544,
+    vectors_outside=2 * 4544,
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
-    dict(
-        (
-            ("pythia-31m", Preset(PYTHIA_31M, "EleutherAI/pythia-31m")),
-            _gpt2(768, 12, name="gpt2", source="openai-community/gpt2"),
-            _gpt2(1600, 25, name="gpt2-xl", source="openai-community/gpt2-xl"),
-            _llama(4096, 11008, 32, 32, name="llama-2-7b", source="meta-llama/Llama-2-7b-hf"),
-            _llama(5120, 13824, 40, 40, name="llama-2-13b", source="meta-llama/Llama-2-13b-hf"),
-            _llama(8192, 28672, 64, 8, name="llama-2-70b", source="meta-llama/Llama-2-70b-hf"),
-            _llama(4096, 14336, 32, 8, name="llama-3-8b", source="meta-llama/Meta-Llama-3-8B"),
-            _llama(8192, 28672, 64, 8, name="llama-3-70b", source="meta-llama/Meta-Llama-3-70B"),
+    {
+        model.layer.name: Preset(model, source)
+        for model, source in (
+            (PYTHIA_31M, "EleutherAI/pythia-31m"),
+            (_gpt2("gpt2", 768, 12, num_layers=12), "openai-community/gpt2"),
+            (_gpt2("gpt2-xl", 1600, 25, num_layers=48), "openai-community/gpt2-xl"),
+            (
+                _llama("llama-2-7b", 4096, 11008, 32, 32, num_layers=32, vocab=32000),
+                "meta-llama/Llama-2-7b-hf",
+            ),
+            (
+                _llama("llama-2-13b", 5120, 13824, 40, 40, num_layers=40, vocab=32000),
+                "meta-llama/Llama-2-13b-hf",
+            ),
+            (
+                _llama("llama-2-70b", 8192, 28672, 64, 8, num_layers=80, vocab=32000),
+                "meta-llama/Llama-2-70b-hf",
+            ),
+            (
+                _llama("llama-3-8b", 4096, 14336, 32, 8, num_layers=32, vocab=128256),
+                "meta-llama/Meta-Llama-3-8B",
+            ),
+            (
+                _llama("llama-3-70b", 8192, 28672, 64, 8, num_layers=80, vocab=128256),
+                "meta-llama/Meta-Llama-3-70B",
+            ),
             # The first upload listed 16 key-value heads; 8 since.
-            _llama(16384, 53248, 128, 8, name="llama-3-405b", source="meta-llama/Llama-3.1-405B"),
-            _llama(3584, 18944, 28, 4, name="qwen2.5-7b", source="Qwen/Qwen2.5-7B"),
-            ("falcon-7b", Preset(FALCON_7B, "tiiuae/falcon-7b")),
+            (
+                _llama("llama-3-405b", 16384, 53248, 128, 8, num_layers=126, vocab=128256),
+                "meta-llama/Llama-3.1-405B",
+            ),
+            (QWEN_7B, "Qwen/Qwen2.5-7B"),
+            (FALCON_7B, "tiiuae/falcon-7b"),
         )
-    )
+    }
 )
 
 OTHER_NAMES: Mapping[str, str] = MappingProxyType(
