@@ -48,6 +48,7 @@ def gather(
         hosts=tuple(result.host for result in ranks if result.host),
         wall_ns=max(result.wall_ns for result in ranks),
         timed_ns=first.timed_ns,
+        control_version=first.control_version,
     )
 
 

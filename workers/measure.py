@@ -12,6 +12,7 @@ from torch import Tensor
 
 from workers.contract.axes import Pass
 from workers.contract.conditions import flags
+from workers.contract.control import CONTROL_VERSION
 from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
@@ -39,6 +40,8 @@ class Seat:
     group: TensorParallelGroup
     peers: Peers
     watch: HostWatch
+    control: Mapping[Pass, Step]
+    """What takes turns with every point, whatever it is: `workers.timing.control`."""
 
 
 class TrainStep:
@@ -92,25 +95,27 @@ def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
     num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
     spans.clear()
     before = seat.watch.look()
-    sampled = sample(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+    sampled = sample([steps], seat.control, clock=clock, peers=seat.peers, sampling=order.sampling)
     state = seat.watch.between(before, seat.watch.look())
+    (passes,), (stop_rule,) = sampled.passes, sampled.stop_rules
     measured_spans = spans.collect()
-    check_every_step_is_counted(sampled.passes, measured_spans)
+    check_every_step_is_counted(passes, measured_spans)
     return RankResult(
         rank=seat.rank,
         device=seat.device_facts,
         environment=environment,
-        passes=sampled.passes,
+        passes=passes,
         spans=measured_spans,
         shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
         proof=proof,
         num_warmup_steps=num_warmup,
-        stop_rule=sampled.stop_rule,
+        stop_rule=stop_rule,
         peak_memory_bytes=memory.read(),
         quality=flags(order.point, seat.device_facts, environment, state),
         host=state,
         wall_ns=time.perf_counter_ns() - began,
         timed_ns=sampled.timed_ns,
+        control_version=CONTROL_VERSION,
     )
 
 

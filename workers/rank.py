@@ -24,6 +24,7 @@ from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.nvml import GpuMonitor
 from workers.runtime.watch import HostWatch
+from workers.timing.control import control_steps
 from workers.timing.peers import Peers
 from workers.tp.collectives.members import Members, OpenCollectives
 from workers.tp.collectives.registry import open_collectives
@@ -154,6 +155,7 @@ class Rank:
                 group=group,
                 peers=peers,
                 watch=self._watch,
+                control=control_steps(group.collectives if degree > 1 else None, self._device),
             )
         return self._seats[degree, impl]
 

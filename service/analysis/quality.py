@@ -13,6 +13,8 @@ MEANINGS = {
     "allocator_grew": "memory was still being taken from the system during timed steps: they hold "
     "that as well",
     "shared_device": "other processes had work on the same device",
+    "noisy_host": "fixed work between the steps took very different times: something else used "
+    "the host",
     "low_priority": "the ranks' processes were niced: anything else on the host took their core",
     "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
     "shrink with tp_degree",

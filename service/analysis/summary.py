@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from service.analysis.control import ControlSummary, control_time
 from service.errors import ServiceError
 from workers.contract.axes import Collective, Pass
 from workers.contract.frozen import Frozen
@@ -57,6 +58,8 @@ class TrialSummary(Frozen):
     perturbation: float
     """How much longer the step is while spans are taken: split over clean, minus 1."""
     collectives: tuple[CollectiveSummary, ...]
+    control: ControlSummary | None = None
+    """None for a trial that had none."""
 
     @property
     def communication_time_us(self) -> float:
@@ -104,6 +107,7 @@ def summarise(result: TrialResult) -> TrialSummary:
         num_steps=int(clean.size),
         perturbation=split_us / step_us - 1,
         collectives=collectives,
+        control=_control(result),
     )
 
 
@@ -125,6 +129,21 @@ def _slowest(result: TrialResult, which: Pass) -> tuple[NDArray[np.int64], NDArr
     forward = np.array([rank.forward_ns for rank in ranks], dtype=np.int64)
     slowest = steps.argmax(axis=0), np.arange(steps.shape[1])
     return steps[slowest], forward[slowest]
+
+
+def _control(result: TrialResult) -> ControlSummary | None:
+    times = {
+        kind: control_time(slowest_rank_steps_ns(result.samples[kind]))
+        for kind in (Pass.CONTROL_GEMM, Pass.CONTROL_COLLECTIVE)
+        if kind in result.samples
+    }
+    if Pass.CONTROL_GEMM not in times:
+        return None
+    return ControlSummary(
+        version=result.control_version,
+        gemm=times[Pass.CONTROL_GEMM],
+        collective=times.get(Pass.CONTROL_COLLECTIVE),
+    )
 
 
 def _collective(timing: CollectiveTiming) -> CollectiveSummary:

@@ -10,7 +10,7 @@ from service.cli.formats import interval, percent
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire import Result, Spec
 
-COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "")
+COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise", "")
 
 
 def show_results(console: Console, results: Sequence[Result]) -> None:
@@ -44,6 +44,7 @@ def _table(
             percent(result.communication_share) if is_sharded else "",
             _speed_up(result, single.get(_twin(result))) if is_sharded else "",
             result.num_collectives,
+            result.control.noise_grade if result.control else "",
             " ".join(letters[flag] for flag in result.quality),
         )
         table.add_row(*map(cell, row))

@@ -128,6 +128,12 @@ class Collective(Wire):
     count_per_step: int = 1
 
 
+class Control(Wire):
+    """What the fixed work beside a point's steps says of the host."""
+
+    noise_grade: str = ""
+
+
 class Result(Wire):
     """A measured point."""
 
@@ -136,6 +142,7 @@ class Result(Wire):
     step_time_us: Interval
     communication_share: float | None = None
     collectives: tuple[Collective, ...] = ()
+    control: Control | None = None
     quality: tuple[str, ...] = ()
 
     @property

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from service.analysis.control import NoiseGrade
 from service.analysis.summary import TrialSummary
 from service.reports.estimates import EstimateReport, StepTimeReport
 from workers.contract.axes import Collective, GroupKind, Pass
@@ -37,6 +38,31 @@ class EstimatesReport(Frozen):
     exposed_communication_us: EstimateReport
     communication_share: EstimateReport
     collective_share: EstimateReport
+
+
+class ControlReport(Frozen):
+    """Fixed work that took turns with the point's steps: what the host was like meanwhile."""
+
+    version: int = Field(description="Of the control's definition; others do not compare.")
+    gemm_time_us: float = Field(description="One product of fixed size; median over trials.")
+    collective_time_us: float | None = Field(
+        description="One all-reduce of 64 KiB by the point's own implementation; null for one rank."
+    )
+    noise_within: float = Field(
+        description="Middle half of the control's steps over their median; median over trials."
+    )
+    noise_between: float | None = Field(
+        description="The same between trials: 1.349 standard deviations of the logarithms of "
+        "their medians; null with one."
+    )
+    noise_grade: NoiseGrade = Field(
+        description="By the larger of the two: A up to 10 %, B 25 %, C 50 %, D beyond."
+    )
+    normalised_step_time_us: EstimateReport | None = Field(
+        description="Step time over (gemm/quietest gemm)^(1-c) * (collective/quietest "
+        "collective)^c with c the communication share: what the step would take were the host "
+        "always as in the control's quietest step."
+    )
 
 
 class RankSamples(Frozen):
@@ -104,6 +130,7 @@ class ResultReport(Frozen):
     collective_share: float
     estimates: EstimatesReport
     collectives: tuple[CollectiveReport, ...]
+    control: ControlReport | None = Field(description="Null where a trial had none.")
     tflop_per_s: float = Field(description="Of one device: matrix products only.")
     tokens_per_s: float = Field(description="Of the whole group.")
     peak_memory_bytes: int = Field(

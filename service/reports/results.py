@@ -7,11 +7,14 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.analysis import quality
+from service.analysis.control import NOISY
 from service.analysis.interval import estimate, estimate_signed
 from service.analysis.summary import TrialSummary, slowest_rank_steps_ns
+from service.reports.control import control_report
 from service.reports.estimates import EstimateReport, StepTimeReport
 from service.reports.result import (
     CollectiveReport,
+    ControlReport,
     EstimatesReport,
     RankSamples,
     ResultReport,
@@ -59,7 +62,8 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
     summaries = [trial.summary for trial in trials]
     rng = _generator(newest.spec_key)
     step, estimates = _step_time(summaries, rng), _estimates(summaries, rng)
-    flags = _flags(trials, estimates)
+    control = control_report(summaries, rng=rng)
+    flags = _flags(trials, estimates, control)
     return ResultReport(
         id=newest.point_id,
         sweep_id=newest.sweep_id,
@@ -79,6 +83,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         collective_share=estimates.collective_share.median,
         estimates=estimates,
         collectives=_collectives(newest.spec, summaries),
+        control=control,
         tflop_per_s=flops_per_rank(newest.spec) / step.median / 1e6,
         tokens_per_s=newest.spec.num_tokens / step.median * 1e6,
         peak_memory_bytes=max(trial.peak_memory_bytes for trial in trials),
@@ -185,7 +190,9 @@ def _collectives(
     return tuple(lines)
 
 
-def _flags(trials: Sequence[MeasuredTrial], estimates: EstimatesReport) -> tuple[str, ...]:
+def _flags(
+    trials: Sequence[MeasuredTrial], estimates: EstimatesReport, control: ControlReport | None
+) -> tuple[str, ...]:
     """The workers' flags of any trial, and what only the trials together show."""
     flags = {flag for trial in trials for flag in trial.quality}
     exposed = estimates.exposed_communication_us
@@ -195,6 +202,7 @@ def _flags(trials: Sequence[MeasuredTrial], estimates: EstimatesReport) -> tuple
         "perturbed": fmean(t.summary.perturbation for t in trials) > MOST_PERTURBATION,
         "proof_reduced": any(trial.proof.is_reduced for trial in trials),
         "exposed_not_resolved": trials[0].spec.tp_degree > 1 and lowest <= 0,
+        "noisy_host": control is not None and control.noise_grade in NOISY,
         "mixed_versions": len({versions(trial.environment) for trial in trials}) > 1,
     }
     return tuple(sorted(flags | {flag for flag, holds in judged.items() if holds}))

@@ -16,6 +16,7 @@ from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.scheduling import IoThreads, usable_cores
 from workers.runtime.watch import HostWatch
+from workers.timing.control import control_steps
 from workers.timing.peers import Peers
 from workers.tp.collectives.backend import BackendCollectives
 from workers.tp.group import TensorParallelGroup
@@ -39,14 +40,16 @@ def main() -> None:
         dist.init_process_group("gloo")
     world = dist.group.WORLD
     assert world is not None
+    collectives = BackendCollectives(world)
     seat = Seat(
         rank=rank,
         device=device,
         device_facts=facts,
         environment=environment(backend="gloo", realtime_io=io_threads.are_realtime),
-        group=TensorParallelGroup(rank, size, BackendCollectives(world)),
+        group=TensorParallelGroup(rank, size, collectives),
         peers=Peers(world if size > 1 else None, clock_identity=clock_identity()),
         watch=HostWatch(device),
+        control=control_steps(collectives if size > 1 else None, device),
     )
     unproved = Proof(
         max_abs_error=0,

@@ -121,3 +121,6 @@ class Pass(StrEnum):
     CLEAN = "clean"
     SPLIT = "split"
     COMPUTE = "compute"
+    CONTROL_GEMM = "control_gemm"
+    CONTROL_COLLECTIVE = "control_collective"
+    """Not the point's step but fixed work between its steps: `workers.contract.control`."""

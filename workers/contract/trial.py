@@ -80,6 +80,8 @@ class RankResult(Frozen):
     """The whole trial on this rank."""
     timed_ns: int
     """Of that, inside timed steps."""
+    control_version: int = 0
+    """What the control passes were; 0 where there were none."""
 
 
 class CollectiveTiming(Frozen):
@@ -118,3 +120,4 @@ class TrialResult(Frozen):
     """By rank; empty where not recorded."""
     wall_ns: int
     timed_ns: int
+    control_version: int = 0

@@ -45,11 +45,16 @@ def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
 
 
 class PeakMemory:
-    """Peak bytes since construction: allocated on a GPU, resident in the process on a CPU."""
+    """Peak bytes since construction.
+
+    On a GPU, of what was allocated since; on a CPU, of all that is resident in the process.
+    """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
+        self._before = 0
         if device.type == "cuda":
+            self._before = torch.cuda.memory_allocated(device)
             torch.cuda.reset_peak_memory_stats(device)
         elif os.access("/proc/self/clear_refs", os.W_OK):
             Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets VmHWM
@@ -57,7 +62,7 @@ class PeakMemory:
     def read(self) -> int:
         """Bytes."""
         if self._device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self._device)
+            return torch.cuda.max_memory_allocated(self._device) - self._before
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024

@@ -3,12 +3,14 @@
 The passes run the same step in three ways: CLEAN with nothing of ours inside but three stamps, for
 the headline; SPLIT with spans around each collective; COMPUTE with collectives replaced by no-ops.
 They take turns within a round, and the turn order is reversed from round to round, so that drift of
-the host falls on all alike.
+the host falls on all alike. Two points of a pair take their turns next to each other: A B in one
+round, B A in the next, and both rounds are whole before anything is judged. Between rounds comes
+the control, for a few percent of the time.
 """
 
 import gc
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 from workers.contract.axes import Pass
@@ -27,18 +29,45 @@ WARM_UP_SHARE = 0.25
 ROUND_NS = 10_000_000
 """Aim of one pass in one round: short against the host's drift."""
 LARGEST_ROUND = 64
+CONTROL_SHARE = 0.03
+"""Of the time in timed steps, what each control pass may take."""
+LARGEST_CONTROL_TURN = 16
+
+Steps = Mapping[Pass, Step]
+"""A point's step in each of its passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """What the rounds gave on this rank."""
 
-    passes: dict[Pass, PassSamples]
-    stop_rule: StopRule
+    passes: tuple[dict[Pass, PassSamples], ...]
+    """Of each point; the control, which is theirs together, is in all of them."""
+    stop_rules: tuple[StopRule, ...]
     timed_ns: int
 
 
-def warm_up(steps: Mapping[Pass, Step], *, clock: Clock, peers: Peers, sampling: Sampling) -> int:
+@dataclass(slots=True)
+class _Track:
+    """One pass of one point, and its times so far."""
+
+    step: Step
+    own: list[tuple[int, int]] = field(default_factory=list)
+    """Forward part and step on this rank."""
+    slowest: list[int] = field(default_factory=list)
+    """The step on the slowest rank: all ranks judge by these, and so judge alike."""
+
+    def run(self, times: int, clock: Clock, peers: Peers) -> None:
+        self.own += [_time(self.step, clock, peers) for _ in range(times)]
+
+    def samples(self) -> PassSamples:
+        return PassSamples(
+            step_ns=tuple(step for _, step in self.own),
+            forward_ns=tuple(part for part, _ in self.own),
+        )
+
+
+def warm_up(steps: Steps, *, clock: Clock, peers: Peers, sampling: Sampling) -> int:
     """Run clean steps until they have settled, then one step of each other pass; return how many.
 
     The first steps hold lazy creation of buffers and connections and a rising clock.
@@ -62,54 +91,91 @@ def warm_up(steps: Mapping[Pass, Step], *, clock: Clock, peers: Peers, sampling:
 
 
 def sample(
-    steps: Mapping[Pass, Step], *, clock: Clock, peers: Peers, sampling: Sampling
+    points: Sequence[Steps], control: Steps, *, clock: Clock, peers: Peers, sampling: Sampling
 ) -> Sampled:
-    """Run rounds until the stopping rule ends them. All ranks stop after the same round."""
-    times: dict[Pass, list[tuple[int, int]]] = {kind: [] for kind in steps}
-    slowest: dict[Pass, list[int]] = {kind: [] for kind in steps}
-    stopping, turns, num_per_round = Stopping(sampling), list(steps), 1
+    """Run rounds until the stopping rule has ended every point: one, or the two of a pair.
+
+    The sampling's time limit is for each point. All ranks stop after the same round.
+    """
+    tracks = [{kind: _Track(step) for kind, step in steps.items()} for steps in points]
+    beside = {kind: _Track(step) for kind, step in control.items()}
+    rounds = _Rounds(tracks, beside, clock=clock, peers=peers)
+    stoppings = [Stopping(sampling) for _ in points]
+    rules: list[StopRule | None] = [None for _ in points]
     gc.collect()
     gc.disable()
     try:
-        while True:
-            for kind in turns:
-                new = [_time(steps[kind], clock, peers) for _ in range(num_per_round)]
-                times[kind] += new
-            turns.reverse()
-            _share(times, slowest, peers=peers, num_new=num_per_round)
-            timed_ns = sum(map(sum, slowest.values()))
-            if rule := stopping.judge(slowest[Pass.CLEAN], timed_ns=timed_ns):
-                return Sampled(_as_samples(times), rule, timed_ns)
-            typical = median(slowest[Pass.CLEAN])
-            num_per_round = max(1, min(LARGEST_ROUND, int(ROUND_NS / typical)))
+        while not all(rules):
+            rounds.run()
+            share_ns = rounds.timed_ns // len(points)
+            rules = [
+                rule or stopping.judge(track[Pass.CLEAN].slowest, timed_ns=share_ns)
+                for rule, stopping, track in zip(rules, stoppings, tracks, strict=True)
+            ]
     finally:
         gc.enable()
+    return Sampled(
+        passes=tuple({kind: t.samples() for kind, t in (own | beside).items()} for own in tracks),
+        stop_rules=tuple(rule for rule in rules if rule),
+        timed_ns=rounds.timed_ns,
+    )
+
+
+class _Rounds:
+    """The turns of all passes, round after round."""
+
+    def __init__(
+        self,
+        points: Sequence[Mapping[Pass, _Track]],
+        control: Mapping[Pass, _Track],
+        *,
+        clock: Clock,
+        peers: Peers,
+    ) -> None:
+        self._clean = [tracks[Pass.CLEAN] for tracks in points]
+        self._turns = [tracks[kind] for kind in points[0] for tracks in points]
+        self._control = list(control.values())
+        self._clock, self._peers = clock, peers
+        self._num_rounds = len(points)
+        self._num_per_round = 1
+        self.timed_ns = 0
+
+    def run(self) -> None:
+        """One round of a single point; of a pair two, the second in reverse."""
+        counts = [_due(track, self.timed_ns) for track in self._control]
+        for _ in range(self._num_rounds):
+            for track in self._turns:
+                track.run(self._num_per_round, self._clock, self._peers)
+            self._turns.reverse()
+        for track, count in zip(self._control, counts, strict=True):
+            track.run(count, self._clock, self._peers)
+        self._share(counts)
+        typical = max(median(track.slowest) for track in self._clean)
+        self._num_per_round = max(1, min(LARGEST_ROUND, int(ROUND_NS / typical)))
+
+    def _share(self, control_counts: Sequence[int]) -> None:
+        """Exchange the new step times, so that every rank judges the same numbers."""
+        num_new = self._num_per_round * self._num_rounds
+        new = [(track, num_new) for track in self._turns]
+        new += zip(self._control, control_counts, strict=True)
+        mine = [step for track, count in new for _, step in track.own[len(track.own) - count :]]
+        worst = [max(column) for column in zip(*self._peers.exchange(mine), strict=True)]
+        self.timed_ns += sum(worst)
+        place = 0
+        for track, count in new:
+            track.slowest += worst[place : place + count]
+            place += count
+
+
+def _due(control: _Track, timed_ns: int) -> int:
+    """How often a control pass runs after the coming round, to stay within its share."""
+    if not control.slowest:
+        return 1
+    left_ns = CONTROL_SHARE * timed_ns - sum(control.slowest)
+    return max(0, min(LARGEST_CONTROL_TURN, int(left_ns / median(control.slowest))))
 
 
 def _time(step: Step, clock: Clock, peers: Peers) -> tuple[int, int]:
     peers.begin_together()
     forward_ns, step_ns = clock.time(step)
     return (forward_ns if step.has_backward else step_ns), step_ns
-
-
-def _share(
-    times: Mapping[Pass, list[tuple[int, int]]],
-    slowest: dict[Pass, list[int]],
-    *,
-    peers: Peers,
-    num_new: int,
-) -> None:
-    """Exchange the round's step times, so that every rank judges the same numbers."""
-    mine = [step for rows in times.values() for _, step in rows[-num_new:]]
-    worst = [max(column) for column in zip(*peers.exchange(mine), strict=True)]
-    for place, rows in enumerate(slowest.values()):
-        rows.extend(worst[place * num_new : (place + 1) * num_new])
-
-
-def _as_samples(times: Mapping[Pass, list[tuple[int, int]]]) -> dict[Pass, PassSamples]:
-    return {
-        kind: PassSamples(
-            step_ns=tuple(step for _, step in rows), forward_ns=tuple(part for part, _ in rows)
-        )
-        for kind, rows in times.items()
-    }

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.summary import CollectiveSummary, TrialSummary
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, PROOF
@@ -82,6 +83,18 @@ def measured_trial(
         timed_ns=10**8,
         created_at=BEGAN + timedelta(minutes=replicate),
     )
+
+
+def with_control(
+    trial: MeasuredTrial, gemm_us: float, collective_us: float, *, dispersion: float = 0
+) -> MeasuredTrial:
+    """The same trial, beside whose steps every control step took so long."""
+    gemm, collective = (
+        ControlTime(median_us=us, min_us=us, dispersion=dispersion, num_steps=9)
+        for us in (gemm_us, collective_us)
+    )
+    control = ControlSummary(version=1, gemm=gemm, collective=collective)
+    return replace(trial, summary=trial.summary.model_copy(update={"control": control}))
 
 
 def on_torch(trial: MeasuredTrial, version: str) -> MeasuredTrial:

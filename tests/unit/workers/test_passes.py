@@ -1,0 +1,90 @@
+"""Rounds of a trial, with steps that take no time and a clock that makes some up."""
+
+from statistics import mean
+
+import pytest
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Pass
+from workers.contract.sweep import Sampling
+from workers.timing.passes import CONTROL_SHARE, Sampled, Steps, sample
+from workers.timing.peers import Peers
+
+
+class Named:
+    """A step that only has a name and a length."""
+
+    has_backward = True
+
+    def __init__(self, name: str, length_ns: int) -> None:
+        self.name, self.length_ns = name, length_ns
+
+    def forward(self) -> Tensor:
+        return torch.empty(0)
+
+    def backward(self, output: Tensor) -> None: ...
+
+
+class Log:
+    """A clock that believes each step, and remembers the order they came in."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def time(self, step: Named) -> tuple[int, int]:
+        self.names.append(step.name)
+        return step.length_ns // 3, step.length_ns
+
+
+def run(points: list[Steps], control: Steps, *, sampling: Sampling) -> tuple[Sampled, list[str]]:
+    log = Log()
+    peers = Peers(None, clock_identity="")
+    found = sample(points, control, clock=log, peers=peers, sampling=sampling)  # type: ignore[arg-type]
+    return found, log.names
+
+
+def passes(name: str, length_ns: int) -> dict[Pass, Named]:
+    kinds = (Pass.CLEAN, Pass.SPLIT, Pass.COMPUTE)
+    return {kind: Named(f"{name}.{kind}", length_ns) for kind in kinds}
+
+
+NEVER_SURE = Sampling(target_rel_ci=1e-9, max_time_s=0.1, min_steps=10)
+
+
+def test_turns_are_reversed_from_round_to_round() -> None:
+    _, names = run([passes("a", 20_000_000)], {}, sampling=NEVER_SURE)
+    assert names[:3] == ["a.clean", "a.split", "a.compute"]
+    assert names[3:6] == ["a.compute", "a.split", "a.clean"]
+
+
+def test_the_points_of_a_pair_take_turns_abba_in_every_pass() -> None:
+    sampled, names = run([passes("a", 3_000_000), passes("b", 4_000_000)], {}, sampling=NEVER_SURE)
+    for kind in ("clean", "split", "compute"):
+        assert "".join(name[0] for name in names if name.endswith(kind)).startswith("abba")
+    first, second = sampled.passes
+    assert len(first[Pass.CLEAN].step_ns) == len(second[Pass.CLEAN].step_ns)
+    assert set(second[Pass.CLEAN].step_ns) == {4_000_000}
+
+
+def test_a_pair_is_never_judged_between_its_two_rounds() -> None:
+    sure = Sampling(target_rel_ci=1, max_time_s=5, min_steps=10)
+    _, names = run([passes("a", 1000), passes("b", 1000)], {}, sampling=sure)
+    clean = [name[0] for name in names if name.endswith("clean")]
+    when = {point: mean(i for i, name in enumerate(clean) if name == point) for point in "ab"}
+    assert when["a"] == when["b"], "as much after the other as before it"
+
+
+def test_the_control_takes_its_share_of_the_time_and_no_more() -> None:
+    control = {Pass.CONTROL_GEMM: Named("gemm", 300_000)}
+    sampling = Sampling(target_rel_ci=1e-9, max_time_s=2, min_steps=100)
+    sampled, _ = run([passes("a", 1_000_000)], control, sampling=sampling)
+    spent = sum(sampled.passes[0][Pass.CONTROL_GEMM].step_ns)
+    assert 0.5 * CONTROL_SHARE < spent / sampled.timed_ns <= CONTROL_SHARE
+
+
+@pytest.mark.parametrize("length_ns", [1000, 500_000_000])
+def test_every_trial_has_a_control_however_short_or_long_its_steps(length_ns: int) -> None:
+    control = {Pass.CONTROL_GEMM: Named("gemm", 300_000)}
+    sampled, _ = run([passes("a", length_ns)], control, sampling=Sampling(min_steps=1))
+    assert sampled.passes[0][Pass.CONTROL_GEMM].step_ns
