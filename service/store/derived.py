@@ -85,7 +85,9 @@ def _cases(
 def trial_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[TrialState, int]]:
     """Trials by state for each sweep; every state is there."""
     counts = {sweep_id: dict.fromkeys(TrialState, 0) for sweep_id in sweep_ids}
-    for sweep_id, state, count in session.execute(_count_trials(), {"sweep_ids": sweep_ids}):
+    for sweep_id, state, count in session.connection().execute(
+        _count_trials(), {"sweep_ids": sweep_ids}
+    ):
         counts[sweep_id][state] = count
     return counts
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 
 from pydantic import JsonValue
-from sqlalchemy import Insert, bindparam, insert, select, update
+from sqlalchemy import Insert, Integer, bindparam, insert, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -15,6 +15,14 @@ from service.store.clock import db_now_parameter, db_now_value, has_own_clock
 from service.store.models.event import EventRow
 from service.store.models.sweep import SweepRow
 from service.store.states import EventKind
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What is to become an event."""
+
+    kind: EventKind
+    data: Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,45 +37,41 @@ class Event:
     created_at: datetime
 
 
-def append(session: Session, sweep_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> int:
-    """Add the next event; the sweep stays locked until the transaction ends."""
+def append(session: Session, sweep_id: str, *happenings: Happening) -> int:
+    """Add events, return the last one's number; the sweep stays locked until the commit."""
     connection = session.connection()  # the ORM has no object of these rows to keep in step
-    seq = connection.scalar(_take_number(), {"numbered_sweep_id": sweep_id})
-    if seq is None:
+    numbering = {"numbered_sweep_id": sweep_id, "count": len(happenings)}
+    last = connection.scalar(_take_numbers(), numbering)
+    if last is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
-    connection.execute(
-        _insert(own_clock=has_own_clock(session)),
+    now = db_now_value(session)
+    rows: list[dict[str, object]] = [
         {
-            "of_sweep": sweep_id,
-            "of_seq": seq,
-            "of_kind": kind,
-            "of_data": dict(data),
-            "now": db_now_value(session),
-        },
-    )
-    return seq
+            "sweep_id": sweep_id,
+            "seq": seq,
+            "kind": happening.kind,
+            "data": dict(happening.data),
+            "now": now,
+        }
+        for seq, happening in enumerate(happenings, start=last - len(happenings) + 1)
+    ]
+    connection.execute(_insert(own_clock=has_own_clock(session)), rows)
+    return last
 
 
 @cache
-def _take_number() -> ReturningUpdate[int]:
+def _take_numbers() -> ReturningUpdate[int]:
     return (
         update(SweepRow)
         .where(SweepRow.id == bindparam("numbered_sweep_id"))
-        .values(last_event_seq=SweepRow.last_event_seq + 1)
+        .values(last_event_seq=SweepRow.last_event_seq + bindparam("count", type_=Integer()))
         .returning(SweepRow.last_event_seq)
     )
 
 
 @cache
 def _insert(*, own_clock: bool) -> Insert:
-    columns = EventRow.__table__.c
-    return insert(EventRow).values(
-        sweep_id=bindparam("of_sweep"),
-        seq=bindparam("of_seq"),
-        kind=bindparam("of_kind", type_=columns.kind.type),
-        data=bindparam("of_data", type_=columns.data.type),
-        created_at=db_now_parameter("now", own_clock=own_clock),
-    )
+    return insert(EventRow).values(created_at=db_now_parameter("now", own_clock=own_clock))
 
 
 def after(session: Session, sweep_id: str, *, seq: int, limit: int) -> list[Event]:

@@ -6,14 +6,25 @@ LeaseLostError, and has then changed nothing, if the lease is no longer the hold
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 
-from sqlalchemy import String, bindparam, insert, select, tuple_, update
+from sqlalchemy import (
+    Insert,
+    Select,
+    String,
+    Update,
+    bindparam,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from service.analysis.summary import summarise
 from service.errors import ConflictError
 from service.store import claiming, ending, recovery, results, sweep_changes
-from service.store.clock import db_now
+from service.store.clock import db_now, db_now_parameter, db_now_value, has_own_clock
 from service.store.derived import is_held
 from service.store.leases import DEFAULT_MAX_ATTEMPTS, Failure, Lease, Offer
 from service.store.models.point import PointRow
@@ -61,7 +72,7 @@ def claim(
     hardware.
     """
     for _ in range(_NUM_LOST_RACES):
-        with session.begin_nested() as race:
+        with session.connection().begin_nested() as race:
             trial_id = claiming.take_next(session, owner=owner, offer=offer, ttl=ttl, prefer=prefer)
             if trial_id is None:
                 return None
@@ -109,7 +120,7 @@ def complete(session: Session, lease: Lease, result: TrialResult) -> None:
     sweep_changes.lock_sweep(session, lease.sweep_id)
     ending.end(session, lease, state=TrialState.SUCCEEDED, outcome=AttemptOutcome.SUCCEEDED)
     results.record(session, lease, result, summary=summary)
-    ending.announce(session, lease, EventKind.TRIAL_SUCCEEDED)
+    ending.note(session, lease, EventKind.TRIAL_SUCCEEDED)
 
 
 def fail(
@@ -142,7 +153,7 @@ def cancel(session: Session, lease: Lease) -> None:
     if not sweep_changes.lock_sweep(session, lease.sweep_id):
         raise ConflictError(f"sweep {lease.sweep_id} is not being cancelled; release its trials")
     ending.end(session, lease, state=TrialState.CANCELLED, outcome=AttemptOutcome.CANCELLED)
-    ending.announce(session, lease, EventKind.TRIAL_CANCELLED)
+    ending.note(session, lease, EventKind.TRIAL_CANCELLED)
 
 
 def cancelled(session: Session, leases: Sequence[Lease]) -> list[Lease]:
@@ -170,13 +181,18 @@ def recover_expired(
 
 def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> Lease | None:
     """Begin the attempt's record, read what the holder needs; None if the sweep is bound away."""
-    row = session.execute(_GRANTED, {"granted_id": trial_id}).one()
+    connection = session.connection()
+    row = connection.execute(_GRANTED, {"granted_id": trial_id}).one()
     if row.hardware_key is None and not _bind(session, row.sweep_id, offer):
         return None
-    session.execute(
-        insert(AttemptRow).values(
-            trial_id=trial_id, attempt=row.attempt, owner=row.owner, granted_at=db_now(session)
-        )
+    connection.execute(
+        _insert_attempt(own_clock=has_own_clock(session)),
+        {
+            "trial_id": trial_id,
+            "attempt": row.attempt,
+            "owner": row.owner,
+            "now": db_now_value(session),
+        },
     )
     return Lease(
         trial_id=trial_id,
@@ -197,18 +213,36 @@ def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> 
 
 def _bind(session: Session, sweep_id: str, offer: Offer) -> bool:
     """Bind the sweep to the offer's hardware; False while or after another claim does so first."""
-    unlocked = session.execute(
-        select(SweepRow.hardware_key)
-        .where(SweepRow.id == sweep_id)
-        .with_for_update(skip_locked=True, key_share=True)
-    ).one_or_none()
+    connection = session.connection()
+    parameters = {"bound_sweep_id": sweep_id, "bound_to": offer.hardware_key}
+    unlocked = connection.execute(_bound(), parameters).one_or_none()
     if unlocked is None or unlocked.hardware_key not in (None, offer.hardware_key):
         return False
     if unlocked.hardware_key is None:
-        session.execute(
-            update(SweepRow).where(SweepRow.id == sweep_id).values(hardware_key=offer.hardware_key),
-            execution_options={"synchronize_session": False},
-        )
+        connection.execute(_bind_to(), parameters)
         key = offer.hardware_key
         sweep_changes.note(session, sweep_id, EventKind.SWEEP_BOUND, hardware_key=key)
     return True
+
+
+@cache
+def _insert_attempt(*, own_clock: bool) -> Insert:
+    return insert(AttemptRow).values(granted_at=db_now_parameter("now", own_clock=own_clock))
+
+
+@cache
+def _bound() -> Select[str | None]:
+    return (
+        select(SweepRow.hardware_key)
+        .where(SweepRow.id == bindparam("bound_sweep_id"))
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+
+
+@cache
+def _bind_to() -> Update:
+    return (
+        update(SweepRow)
+        .where(SweepRow.id == bindparam("bound_sweep_id"))
+        .values(hardware_key=bindparam("bound_to"))
+    )

@@ -64,7 +64,6 @@ def finish_cancelled(session: Session) -> None:
         sweep_changes.lock_sweep(session, sweep_id)
         if sweep_changes.cancel_queued(session, sweep_id):
             sweep_changes.note(session, sweep_id, EventKind.SWEEP_CANCELLED)
-            sweep_changes.finish_if_over(session, sweep_id)
 
 
 def _take_back(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:

@@ -4,14 +4,15 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import ColumnElement, and_, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Insert, and_, exists, insert, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
 from service.store import samples
-from service.store.clock import db_now
+from service.store.clock import db_now_parameter, db_now_value, has_own_clock
 from service.store.leases import Lease
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
@@ -104,34 +105,40 @@ class ResultFilter:
 
 def record(session: Session, lease: Lease, result: TrialResult, *, summary: TrialSummary) -> None:
     """Store what the trial measured; queue.complete does so in the transaction that ends it."""
-    session.execute(
-        insert(ResultRow).values(
-            trial_id=lease.trial_id,
-            attempt=lease.attempt,
-            sweep_id=lease.sweep_id,
-            point_id=lease.point_id,
-            replicate=lease.replicate,
-            spec_key=lease.spec.spec_key,
-            hardware_key=result.hardware_key,
-            link_class=result.link_class,
-            node=result.node,
-            group_id=result.group_id,
-            group_kind=result.group_kind,
-            environment=result.environment,
-            devices=result.devices,
-            hosts=result.hosts,
-            proof=result.proof,
-            summary=summary,
-            quality=result.quality,
-            stop_rule=result.stop_rule,
-            num_warmup_steps=result.num_warmup_steps,
-            peak_memory_bytes=result.peak_memory_bytes,
-            wall_ns=result.wall_ns,
-            timed_ns=result.timed_ns,
-            created_at=db_now(session),
-        )
+    session.connection().execute(
+        _insert(own_clock=has_own_clock(session)),
+        {
+            "trial_id": lease.trial_id,
+            "attempt": lease.attempt,
+            "sweep_id": lease.sweep_id,
+            "point_id": lease.point_id,
+            "replicate": lease.replicate,
+            "spec_key": lease.spec.spec_key,
+            "hardware_key": result.hardware_key,
+            "link_class": result.link_class,
+            "node": result.node,
+            "group_id": result.group_id,
+            "group_kind": result.group_kind,
+            "environment": result.environment,
+            "devices": result.devices,
+            "hosts": result.hosts,
+            "proof": result.proof,
+            "summary": summary,
+            "quality": result.quality,
+            "stop_rule": result.stop_rule,
+            "num_warmup_steps": result.num_warmup_steps,
+            "peak_memory_bytes": result.peak_memory_bytes,
+            "wall_ns": result.wall_ns,
+            "timed_ns": result.timed_ns,
+            "now": db_now_value(session),
+        },
     )
     samples.record(session, lease.trial_id, result)
+
+
+@cache
+def _insert(*, own_clock: bool) -> Insert:
+    return insert(ResultRow).values(created_at=db_now_parameter("now", own_clock=own_clock))
 
 
 def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:

@@ -9,13 +9,16 @@ from service.store.models.result import CollectiveSampleRow, SampleRow
 from workers.contract.axes import Pass
 from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
 
+_INSERT_SAMPLES = insert(SampleRow)
+_INSERT_TIMINGS = insert(CollectiveSampleRow)
+
 
 def record(session: Session, trial_id: str, result: TrialResult) -> None:
     """Store the samples of a result that was just recorded."""
     rows: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
-            "pass_": name,
+            "pass": name,
             "rank": rank,
             "num_steps": len(steps.step_ns),
             "step_ns": steps.step_ns,
@@ -24,7 +27,7 @@ def record(session: Session, trial_id: str, result: TrialResult) -> None:
         for name, ranks in result.samples.items()
         for rank, steps in enumerate(ranks)
     ]
-    session.execute(insert(SampleRow), rows)
+    session.connection().execute(_INSERT_SAMPLES, rows)
     timings: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
@@ -38,7 +41,7 @@ def record(session: Session, trial_id: str, result: TrialResult) -> None:
         for position, timing in enumerate(result.collectives)
     ]
     if timings:
-        session.execute(insert(CollectiveSampleRow), timings)
+        session.connection().execute(_INSERT_TIMINGS, timings)
 
 
 def find(session: Session, trial_id: str) -> dict[Pass, tuple[PassSamples, ...]]:

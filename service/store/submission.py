@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from service.store import events
 from service.store.clock import db_now
+from service.store.events import Happening
 from service.store.ids import new_ids
 from service.store.models.point import PointRow
 from service.store.models.sweep import ReplicateRow, SweepRow, SweepTagRow
@@ -59,7 +60,7 @@ def insert_sweep(
     )
     num_trials = len(point_ids) * spec.replicates
     created: dict[str, JsonValue] = {"num_points": len(point_ids), "counts": {"queued": num_trials}}
-    events.append(session, sweep_id, EventKind.SWEEP_CREATED, created)
+    events.append(session, sweep_id, Happening(EventKind.SWEEP_CREATED, created))
     return now
 
 

@@ -7,12 +7,13 @@ from datetime import datetime
 from functools import cache
 
 from pydantic import JsonValue
-from sqlalchemy import Select, bindparam, exists, select, update
+from sqlalchemy import Select, Update, bindparam, exists, select, update
 from sqlalchemy.orm import Session, aliased
 
 from service.errors import ConflictError, NotFoundError
 from service.store import derived, events
-from service.store.clock import db_now
+from service.store.clock import db_now, db_now_parameter, db_now_value, has_own_clock
+from service.store.events import Happening
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.states import ACTIVE, EventKind, TrialState
@@ -22,7 +23,7 @@ _QUEUED = aliased(TrialRow, name="queued")
 
 def lock_sweep(session: Session, sweep_id: str) -> bool:
     """Keep others from changing the sweep or its trials; return whether it is being cancelled."""
-    row = session.execute(_lock(), {"locked_sweep_id": sweep_id}).one_or_none()
+    row = session.connection().execute(_lock(), {"locked_sweep_id": sweep_id}).one_or_none()
     if row is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return row.cancel_requested_at is not None
@@ -38,7 +39,6 @@ def cancel_sweep(session: Session, sweep_id: str) -> None:
     )
     cancel_queued(session, sweep_id)
     note(session, sweep_id, EventKind.SWEEP_CANCELLED)
-    finish_if_over(session, sweep_id)
 
 
 def cancel_queued(session: Session, sweep_id: str) -> int:
@@ -84,33 +84,43 @@ def retry_sweep(session: Session, sweep_id: str) -> None:
     note(session, sweep_id, EventKind.SWEEP_RETRIED, num_trials=len(back))
 
 
-def finish_if_over(session: Session, sweep_id: str) -> None:
-    """Close a locked sweep whose last trial is over."""
-    if _has_active(session, sweep_id):
-        return
-    session.execute(
-        update(SweepRow).where(SweepRow.id == sweep_id).values(finished_at=db_now(session)),
-        execution_options={"synchronize_session": False},
-    )
-    state = session.scalar(_final_state(), {"ended_sweep_id": sweep_id})
-    note(session, sweep_id, EventKind.SWEEP_FINISHED, state=state)
-
-
 def note(session: Session, sweep_id: str, kind: EventKind, **data: JsonValue) -> None:
-    """Append an event that says how far the sweep is."""
+    """Append an event that says how far the sweep is, and close the sweep if it is over."""
     counts = derived.trial_counts(session, [sweep_id])[sweep_id]
     reached: dict[str, JsonValue] = {state.value: number for state, number in counts.items()}
-    events.append(session, sweep_id, kind, {**data, "counts": reached})
+    happenings = [Happening(kind, {**data, "counts": reached})]
+    if not any(counts[state] for state in ACTIVE):
+        final: dict[str, JsonValue] = {"state": _finish(session, sweep_id), "counts": reached}
+        happenings.append(Happening(EventKind.SWEEP_FINISHED, final))
+    events.append(session, sweep_id, *happenings)
+
+
+def _finish(session: Session, sweep_id: str) -> str | None:
+    """Note when the sweep ended; return what its trials come to."""
+    connection = session.connection()
+    parameters = {"ended_sweep_id": sweep_id, "now": db_now_value(session)}
+    connection.execute(_end(own_clock=has_own_clock(session)), parameters)
+    state: str | None = connection.scalar(_final_state(), {"ended_sweep_id": sweep_id})
+    return state
 
 
 def _has_active(session: Session, sweep_id: str) -> bool:
-    return bool(session.scalar(_is_active(), {"open_sweep_id": sweep_id}))
+    return bool(session.connection().scalar(_is_active(), {"open_sweep_id": sweep_id}))
 
 
 @cache
 def _lock() -> Select[datetime | None]:
     wanted = SweepRow.id == bindparam("locked_sweep_id")
     return select(SweepRow.cancel_requested_at).where(wanted).with_for_update(key_share=True)
+
+
+@cache
+def _end(*, own_clock: bool) -> Update:
+    return (
+        update(SweepRow)
+        .where(SweepRow.id == bindparam("ended_sweep_id"))
+        .values(finished_at=db_now_parameter("now", own_clock=own_clock))
+    )
 
 
 @cache

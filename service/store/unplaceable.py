@@ -105,7 +105,7 @@ def _fail(session: Session, grant: Grant, failure: Failure) -> None:
             is_final=True,
         )
     )
-    ending.announce(session, grant, EventKind.TRIAL_FAILED, failure=failure)
+    ending.note(session, grant, EventKind.TRIAL_FAILED, failure=failure)
 
 
 def _shrink(session: Session, sweep_id: str, largest: int) -> None:

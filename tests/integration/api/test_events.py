@@ -11,6 +11,7 @@ from service.api.state import Service
 from service.settings import Settings
 from service.store import events
 from service.store.engine import Sessions
+from service.store.events import Happening
 from service.store.states import EventKind
 from tests.integration.api.measuring import BODY, claim, complete, measure_all, register
 from tests.integration.api.serving import read_events, serving
@@ -102,7 +103,7 @@ def test_more_events_than_one_read_takes_all_arrive(address: str, sessions: Sess
     sweep_id = url.split("/")[-2]
     with sessions.writing() as session:
         for _ in range(2 * BATCH):
-            events.append(session, sweep_id, EventKind.TRIAL_REQUEUED, {})
+            events.append(session, sweep_id, Happening(EventKind.TRIAL_REQUEUED, {}))
     httpx2.post(url.replace("/events", "/cancel"))
     with httpx2.stream("GET", url, timeout=TIMEOUT) as answer:
         numbers = [one.seq for one in read_events(answer)]

@@ -7,6 +7,7 @@ import pytest
 from service.errors import NotFoundError
 from service.store import events, queue, sweeps
 from service.store.engine import Sessions
+from service.store.events import Happening
 from service.store.leases import Failure
 from service.store.states import EventKind
 from tests.integration.store.builders import (
@@ -75,7 +76,7 @@ def test_a_reader_goes_on_after_the_last_event_it_saw(sessions: Sessions) -> Non
 
 def test_an_event_of_no_sweep_is_refused(sessions: Sessions) -> None:
     with sessions.writing() as session, pytest.raises(NotFoundError):
-        events.append(session, "x", EventKind.SWEEP_BOUND, {})
+        events.append(session, "x", Happening(EventKind.SWEEP_BOUND, {}))
 
 
 def test_numbers_have_no_gap_whoever_writes_and_whoever_fails(sessions: Sessions) -> None:
@@ -83,7 +84,7 @@ def test_numbers_have_no_gap_whoever_writes_and_whoever_fails(sessions: Sessions
 
     def write(number: int) -> None:
         with sessions.writing() as session:
-            events.append(session, sweep.id, EventKind.SWEEP_BOUND, {"number": number})
+            events.append(session, sweep.id, Happening(EventKind.SWEEP_BOUND, {"number": number}))
             if number % 5 == 0:
                 raise InterruptedError
 
@@ -101,11 +102,11 @@ def test_a_reader_never_passes_a_number_that_is_still_being_written(sessions: Se
     sweep = submit(sessions)
     with ThreadPoolExecutor(1) as pool:
         with sessions.writing() as session:
-            assert events.append(session, sweep.id, EventKind.SWEEP_BOUND, {}) == 2
+            assert events.append(session, sweep.id, Happening(EventKind.SWEEP_BOUND, {})) == 2
 
             def write_third() -> int:
                 with sessions.writing() as other:
-                    return events.append(other, sweep.id, EventKind.SWEEP_BOUND, {})
+                    return events.append(other, sweep.id, Happening(EventKind.SWEEP_BOUND, {}))
 
             third = pool.submit(write_third)
             with pytest.raises(TimeoutError):
