@@ -35,7 +35,7 @@ class Environment(Frozen):
     num_threads: int
     """Compute threads of each rank."""
     realtime_io: bool
-    """Whether gloo's IO threads run above the compute threads (SCHED_FIFO)."""
+    """Whether gloo's IO threads run above the compute threads (SCHED_RR)."""
     flush_denormal: bool
     niceness: int = 0
     """Of the rank's process; above 0 anything else on the host takes its core."""

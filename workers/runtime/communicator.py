@@ -63,6 +63,7 @@ class Communicator:
 
     def close(self) -> None:
         """Destroy all groups; every rank must do it before the next generation forms."""
+        self.io_threads.lower()
         self._groups.clear()
         dist.destroy_process_group()
 
