@@ -6,9 +6,6 @@ communication, and where the step of a degree becomes shorter than that of the n
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log
-
-import numpy as np
 
 from service.analysis.crossing import Crossing, Curve, find_crossing
 
@@ -34,18 +31,18 @@ Replicates = Mapping[tuple[str, int], Mapping[int, Times]]
 """By sweep and replicate, then by batch: one series at one tp_degree."""
 
 
-def compute_overtakes(series: Replicates, *, rng: np.random.Generator) -> Crossing | None:
+def compute_overtakes(series: Replicates) -> Crossing | None:
     """Batch from which compute takes longer than exposed communication, going up."""
-    curves = [
-        _curve({batch: _compute_over_exposed(times) for batch, times in by_batch.items()})
-        for by_batch in series.values()
-    ]
-    return find_crossing(curves, rng=rng)
+    curves = []
+    for by_batch in series.values():
+        batches = sorted(by_batch)
+        above = [by_batch[batch].compute_us for batch in batches]
+        below = [_exposed(by_batch[batch]) for batch in batches]
+        curves.append(Curve.of_times(batches, above=above, below=below))
+    return find_crossing(curves)
 
 
-def pays_from(
-    series: Replicates, *, smaller_degree: Replicates, rng: np.random.Generator
-) -> Crossing | None:
+def pays_from(series: Replicates, *, smaller_degree: Replicates) -> Crossing | None:
     """Batch from which the step is shorter than that of a smaller degree, going up.
 
     Steps are compared within a replicate: one set of processes measured both degrees.
@@ -53,23 +50,12 @@ def pays_from(
     curves = []
     for replicate, by_batch in series.items():
         other = smaller_degree.get(replicate, {})
-        curves.append(
-            _curve(
-                {
-                    batch: log(other[batch].step_us / times.step_us)
-                    for batch, times in by_batch.items()
-                    if batch in other
-                }
-            )
-        )
-    return find_crossing(curves, rng=rng)
+        if batches := sorted(by_batch.keys() & other.keys()):
+            above = [other[batch].step_us for batch in batches]
+            below = [by_batch[batch].step_us for batch in batches]
+            curves.append(Curve.of_times(batches, above=above, below=below))
+    return find_crossing(curves)
 
 
-def _compute_over_exposed(times: Times) -> float:
-    exposed = max(times.exposed_us, times.compute_us / LARGEST_RATIO)
-    return log(times.compute_us / exposed)
-
-
-def _curve(log_ratios: Mapping[int, float]) -> Curve:
-    batches = tuple(sorted(log_ratios))
-    return Curve(batches=batches, log_ratios=tuple(log_ratios[batch] for batch in batches))
+def _exposed(times: Times) -> float:
+    return max(times.exposed_us, times.compute_us / LARGEST_RATIO)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -23,12 +22,18 @@ class CrossingReport(Frozen):
     """Where a series crosses, or why that cannot be said."""
 
     state: Literal["crossed", "not_reached", "cannot_tell"]
-    batch: float | None = Field(description="Median over replicates; null unless crossed.")
-    ci_low: float | None
+    batch: float | None = Field(
+        description="Where the mean over replicates crosses; null unless crossed."
+    )
+    ci_low: float | None = Field(
+        description="95 % interval; a bound is null where it lies outside of the measured range, "
+        "both are with one replicate."
+    )
     ci_high: float | None
     lowest_batch: int = Field(description="The measured range.")
     highest_batch: int
     dominates: str | None = Field(description="Where not reached: who leads in the whole range.")
+    reason: str | None = Field(description="Where it cannot be told: why.")
     n: int = Field(description="Replicates that cover the range.")
     num_crossed: int
     num_unsteady: int = Field(
@@ -129,13 +134,12 @@ def _ladders(trials: Sequence[MeasuredTrial]) -> list[dict[int, Series]]:
 
 def _report(ladder: Ladder, degree: int, smaller: int | None) -> BreakEvenReport | None:
     series = ladder[degree]
-    rng = np.random.default_rng(list(series.spec.spec_key.encode()))
-    overtakes = compute_overtakes(series.replicates, rng=rng)
+    overtakes = compute_overtakes(series.replicates)
     if overtakes is None:
         return None
     pays = None
     if smaller is not None:
-        pays = pays_from(series.replicates, smaller_degree=ladder[smaller].replicates, rng=rng)
+        pays = pays_from(series.replicates, smaller_degree=ladder[smaller].replicates)
     spec = series.spec
     return BreakEvenReport(
         model=spec.model,
@@ -175,6 +179,7 @@ def _crossing(found: Crossing, *, above: str, below: str) -> CrossingReport:
         lowest_batch=found.lowest_batch,
         highest_batch=found.highest_batch,
         dominates=dominates,
+        reason=sentences.doubt(found),
         n=found.num_replicates,
         num_crossed=found.num_crossed,
         num_unsteady=found.num_unsteady,

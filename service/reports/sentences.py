@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import assert_never
 
-from service.analysis.crossing import Crossing, Outcome
+from service.analysis.crossing import Crossing, Doubt, Outcome
 from workers.contract.axes import Dtype
 from workers.contract.point import PointSpec
 
@@ -49,7 +49,7 @@ def _overtakes(found: Crossing) -> str:
         case Outcome.NEVER_ABOVE:
             return f"communication dominates, break-even not reached {within}"
         case Outcome.CANNOT_TELL:
-            return f"break-even {within} cannot be told, {_disagreement(found)}"
+            return f"break-even {within} cannot be told, {doubt(found)}"
         case _:
             assert_never(found.outcome)
 
@@ -64,7 +64,7 @@ def _pays(found: Crossing, other: str) -> str:
         case Outcome.NEVER_ABOVE:
             return f"not faster than {other} {within}"
         case Outcome.CANNOT_TELL:
-            return f"whether faster than {other} {within} cannot be told, {_disagreement(found)}"
+            return f"whether faster than {other} {within} cannot be told, {doubt(found)}"
         case _:
             assert_never(found.outcome)
 
@@ -73,21 +73,35 @@ def _batch(found: Crossing) -> str:
     batch = found.batch
     if batch is None:
         raise AssertionError("a crossing has a batch")
-    if batch.low is None or batch.high is None:
-        return f"{_number(batch.median)} (one replicate, no interval)"
-    return f"{_number(batch.median)} ({_number(batch.low)} to {_number(batch.high)})"
+    middle = _number(batch.median)
+    if batch.low is not None and batch.high is not None:
+        return f"{middle} ({_number(batch.low)} to {_number(batch.high)})"
+    if batch.high is not None:
+        return f"{middle} (up to {_number(batch.high)}, perhaps below {found.lowest_batch})"
+    if batch.low is not None:
+        return f"{middle} ({_number(batch.low)} or more, perhaps above {found.highest_batch})"
+    return f"{middle} (one replicate, no interval)"
 
 
 def _range(found: Crossing) -> str:
     return f"in [{found.lowest_batch}, {found.highest_batch}]"
 
 
-def _disagreement(found: Crossing) -> str:
-    if not found.num_replicates:
-        return "no replicate covers the range"
-    if not found.num_crossed:
-        return "replicates disagree about which side dominates"
-    return f"it is crossed in {found.num_crossed} of {found.num_replicates} replicates"
+def doubt(found: Crossing) -> str | None:
+    """Say why it cannot be told; None where it can."""
+    match found.doubt:
+        case None:
+            return None
+        case Doubt.NOT_COVERED:
+            return "no replicate covers the range"
+        case Doubt.TOO_WIDE:
+            return "its interval is wider than the measured range"
+        case Doubt.NEAR_AN_END:
+            if found.num_crossed:
+                return f"it is crossed in {found.num_crossed} of {found.num_replicates} replicates"
+            return "no side leads beyond chance at an end of the range"
+        case _:
+            assert_never(found.doubt)
 
 
 def _number(value: float) -> str:

@@ -53,7 +53,7 @@ def test_both_break_evens_of_a_series_are_found_and_said_in_one_sentence() -> No
     assert found.pays_from.batch == pytest.approx(20.4, rel=0.05)
     assert found.sentence.startswith(
         "tiny mlp train, tp_degree 2: compute overtakes communication from batch 20 (19 to 21); "
-        "faster than tp_degree 1 from batch 21 ("
+        "faster than tp_degree 1 from batch 20 (19 to 21)"
     )
     assert [own.batch for own in found.curve] == list(BATCHES)
     assert found.curve[0].exposed_communication_us == pytest.approx(102)
@@ -77,11 +77,19 @@ def test_what_is_not_reached_says_who_dominates_where() -> None:
     )
 
 
-def test_replicates_that_disagree_cannot_tell() -> None:
-    found = only(sweep(alpha=5 * 1024 / 1.03))
-    assert found.compute_overtakes.state == "cannot_tell"
-    assert found.compute_overtakes.batch is None
-    assert "cannot be told, it is crossed in 2 of 3 replicates" in found.sentence
+def test_an_interval_that_the_range_does_not_hold_is_open_at_that_end() -> None:
+    """Replicates cross at 994, 1014 and 1034, and were measured up to 1024."""
+    found = only(sweep(alpha=5 * 1024 / 1.03)).compute_overtakes
+    assert (found.state, found.ci_high, found.n, found.num_crossed) == ("crossed", None, 3, 2)
+    assert found.batch == pytest.approx(1014, rel=0.01)
+    assert found.ci_low == pytest.approx(965, rel=0.02)
+
+
+def test_what_cannot_be_told_has_a_reason() -> None:
+    found = only(sweep(alpha=5 * 1024 / 1.005))
+    assert (found.compute_overtakes.state, found.compute_overtakes.batch) == ("cannot_tell", None)
+    assert found.compute_overtakes.reason == "it is crossed in 1 of 3 replicates"
+    assert "cannot be told, it is crossed in 1 of 3 replicates" in found.sentence
 
 
 def test_one_replicate_gives_a_batch_without_an_interval() -> None:

@@ -1,14 +1,21 @@
 import pytest
 
-from service.analysis.crossing import Crossing, Outcome
+from service.analysis.crossing import Crossing, Doubt, Outcome
 from service.analysis.interval import Estimate
 from service.reports import sentences
 from tests.unit.analysis.trials import point
 
 
-def crossing(outcome: Outcome, *, crossed: int = 0, batch: Estimate | None = None) -> Crossing:
+def crossing(
+    outcome: Outcome,
+    *,
+    crossed: int = 0,
+    batch: Estimate | None = None,
+    doubt: Doubt | None = None,
+) -> Crossing:
     return Crossing(
         outcome=outcome,
+        doubt=doubt,
         lowest_batch=1,
         highest_batch=64,
         batch=batch,
@@ -22,14 +29,21 @@ def said(overtakes: Crossing, pays: Crossing | None = None) -> str:
     return sentences.break_even(point(), overtakes, pays, smaller=1, flags=()).split(": ", 1)[1]
 
 
-def test_replicates_with_different_leaders_are_told_from_those_that_cross_in_part() -> None:
-    assert said(crossing(Outcome.CANNOT_TELL)) == (
-        "break-even in [1, 64] cannot be told, replicates disagree about which side dominates"
+def unsaid(doubt: Doubt, *, crossed: int = 0) -> Crossing:
+    return crossing(Outcome.CANNOT_TELL, crossed=crossed, doubt=doubt)
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    assert said(unsaid(Doubt.TOO_WIDE), unsaid(Doubt.NEAR_AN_END, crossed=2)) == (
+        "break-even in [1, 64] cannot be told, its interval is wider than the measured range; "
+        "whether faster than tp_degree 1 in [1, 64] cannot be told, it is crossed in 2 of 3 "
+        "replicates"
     )
-    assert said(crossing(Outcome.NEVER_ABOVE), crossing(Outcome.CANNOT_TELL, crossed=2)) == (
+    assert said(crossing(Outcome.NEVER_ABOVE), unsaid(Doubt.NEAR_AN_END)) == (
         "communication dominates, break-even not reached in [1, 64]; whether faster than "
-        "tp_degree 1 in [1, 64] cannot be told, it is crossed in 2 of 3 replicates"
+        "tp_degree 1 in [1, 64] cannot be told, no side leads beyond chance at an end of the range"
     )
+    assert said(unsaid(Doubt.NOT_COVERED)).endswith("no replicate covers the range")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +51,14 @@ def test_replicates_with_different_leaders_are_told_from_those_that_cross_in_par
     [
         (Estimate(median=18.2, low=11.6, high=27.4, n=3), "from batch 18 (12 to 27)"),
         (Estimate(median=1.52, low=0.94, high=2.46, n=3), "from batch 1.5 (0.94 to 2.5)"),
+        (
+            Estimate(median=8.7, low=None, high=38.2, n=3),
+            "from batch 8.7 (up to 38, perhaps below 1)",
+        ),
+        (
+            Estimate(median=40.1, low=12.4, high=None, n=3),
+            "from batch 40 (12 or more, perhaps above 64)",
+        ),
         (Estimate(median=20480.0, low=9.96, high=123456.7, n=3), "from batch 20480 (10 to 123457)"),
     ],
 )
