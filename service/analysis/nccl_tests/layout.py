@@ -1,0 +1,119 @@
+"""Which cell of a row is what, in every layout that nccl-tests has had.
+
+    size count type [redop] [root]  time algbw busbw check [more]  time algbw busbw check [more]
+
+The check column is called error, #wrong or #wrong with N/A in it; `more` are the columns of `-I`;
+a timestamp may follow. Where there is no header, the layout in which the cells agree is taken.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from service.analysis.nccl_tests.table import Cells, Figure, PrintedRow
+
+TIMES = ("time", "cputime")
+CHECKS = ("error", "#wrong", "wrong")
+_PLAIN = ("time", "algbw", "busbw", "#wrong")
+_PER_ITERATION = (*_PLAIN, "i_min", "i_max", "i_p99", "i_cv%")
+_NOT_RUN = "N/A"
+
+NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+_NUMERIC = re.compile(rf"-?(?:{NUMBER.pattern})|N/A|-?nan|-?inf")
+_STAMP = re.compile(r"\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s*$")
+_ROOT = re.compile(r"-1|\d{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Columns behind the element type."""
+
+    has_root: bool
+    placement: tuple[str, ...]
+    """Names of the columns that come once for each placement."""
+
+
+def read_header(words: Sequence[str]) -> Layout | None:
+    """The layout that a line of column names describes; None for any other line."""
+    starts = [at for at, word in enumerate(words) if word in TIMES]
+    if "busbw" not in words or "algbw" not in words or not starts:
+        return None
+    end = starts[1] if len(starts) > 1 else len(words)
+    placement = ("time", *words[starts[0] + 1 : end])
+    named = tuple(name for name in placement if name != "timestamp")
+    return Layout(has_root="root" in words[: starts[0]], placement=named)
+
+
+def layouts(header: Layout | None) -> tuple[Layout, ...]:
+    """Return those that a row may have, the likely ones first."""
+    if header is not None:
+        return (header,)
+    return tuple(
+        Layout(has_root=has_root, placement=placement)
+        for placement in (_PLAIN, _PER_ITERATION)
+        for has_root in (True, False)
+    )
+
+
+def is_continuation(text: str) -> bool:
+    """Whether a line holds cells and nothing else."""
+    words = _STAMP.sub("", text).split()
+    return bool(words) and all(_NUMERIC.fullmatch(word) for word in words)
+
+
+def cells_of(text: str) -> tuple[str, ...]:
+    """Cells behind the element type, without a timestamp."""
+    return tuple(_STAMP.sub("", text).split())
+
+
+def read_row(
+    cells: Sequence[str], layout: Layout, *, line: int, head: tuple[int, int, str]
+) -> PrintedRow | None:
+    """Name the cells; None where they do not fit the layout. `head` is size, count and type."""
+    rest = list(cells)
+    redop = rest.pop(0) if rest and not _NUMERIC.fullmatch(rest[0]) else ""
+    root = None
+    if layout.has_root and rest and _ROOT.fullmatch(rest[0]):
+        root = int(rest.pop(0))
+    width = len(layout.placement)
+    if len(rest) != 2 * width or (layout.has_root and root is None):
+        return None
+    try:
+        both = [_placement(half, layout.placement) for half in (rest[:width], rest[width:])]
+    except ValueError:
+        return None
+    size, count, dtype = head
+    return PrintedRow(line, size, count, dtype, redop, root, *both)
+
+
+def most_cells(layout: Layout) -> int:
+    """Cells of a whole row behind the element type."""
+    return 1 + layout.has_root + 2 * len(layout.placement)
+
+
+def _placement(cells: Sequence[str], names: Sequence[str]) -> Cells | None:
+    named = dict(zip(names, cells, strict=True))
+    if named["time"] == _NOT_RUN:
+        return None
+    check = next((named[name] for name in CHECKS if name in named), _NOT_RUN)
+    return Cells(
+        time_us=figure(named["time"]),
+        algbw=figure(named["algbw"]),
+        busbw=figure(named["busbw"]),
+        num_wrong=0 if check == _NOT_RUN else float(check),
+    )
+
+
+def figure(cell: str) -> Figure:
+    """Read a printed number; ValueError for anything else, NaN included."""
+    match = NUMBER.fullmatch(cell)
+    if match is None:
+        raise ValueError(f"{cell!r} is no number")
+    decimals = len(match[1] or "") - int(match[2] or 0)
+    return Figure(float(cell), 0.5 * 10.0**-decimals)
+
+
+def halves(rows: Sequence[PrintedRow]) -> Iterator[Cells]:
+    """Each placement of each row."""
+    for row in rows:
+        yield from row.placements
