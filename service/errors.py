@@ -5,7 +5,8 @@ ServiceError
 │   ├── InvalidSpecError          a sweep that can not be measured as it is
 │   ├── QuotaError                more than one request may ask for
 │   ├── InvalidCursorError        a page that this list never handed out
-│   └── IdempotencyMismatchError  a key used before with another body
+│   ├── IdempotencyMismatchError  a key used before with another body
+│   └── UnreadableFileError       a file in a body that is not what the route reads
 ├── MalformedBodyError            the body is not JSON
 ├── BodyTooLargeError
 ├── MediaTypeError
@@ -84,6 +85,13 @@ class IdempotencyMismatchError(InvalidRequestError):
 
     code = "idempotency_mismatch"
     title = "The idempotency key was used for another request"
+
+
+class UnreadableFileError(InvalidRequestError):
+    """A file that another program wrote holds nothing of use. Example: no row of nccl-tests."""
+
+    code = "unreadable_file"
+    title = "The file cannot be read"
 
 
 class MalformedBodyError(ServiceError):

@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from service.api import (
     breakeven,
     comparison,
+    curves,
     docs,
     events,
     health,
@@ -36,6 +37,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     results.router,
     comparison.router,
     breakeven.router,
+    curves.router,
     memory.router,
     models.router,
     nodes.router,

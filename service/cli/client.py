@@ -80,12 +80,20 @@ class Client:
         page = self.get(path, parameters).read(Page)
         return Listing(url=self.url + path, items=page.items, next_cursor=None)
 
-    def post(self, path: str, body: bytes = b"", *, key: str | None = None) -> Answer:
+    def post(
+        self,
+        path: str,
+        body: bytes = b"",
+        *,
+        key: str | None = None,
+        content_type: str = "application/json",
+        parameters: Parameters | None = None,
+    ) -> Answer:
         """Send a body. With an idempotency key a lost answer is asked for again, safely."""
-        headers = {"Content-Type": "application/json"} if body else {}
+        headers = {"Content-Type": content_type} if body else {}
         if key is not None:
             headers["Idempotency-Key"] = key
-        request = self._request("POST", path, body=body, headers=headers)
+        request = self._request("POST", path, parameters=parameters, body=body, headers=headers)
         for _ in range(SENDS_OF_ONE_KEY - 1 if key is not None else 0):
             try:
                 return self._send(request)

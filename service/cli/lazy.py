@@ -38,7 +38,9 @@ COMMANDS: Mapping[str, Entry] = {
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
+    "curves": Entry("curves", "Show collective times over message sizes.", READ),
     "nodes": Entry("nodes", "List the machines that measure.", READ),
+    "import": Entry("import_results", "Bring in what nccl-tests printed.", KEEP),
     "token": Entry("token", "Create, list and revoke access tokens.", KEEP),
     "db": Entry("db", "Look after the database's schema.", KEEP),
 }

@@ -5,8 +5,9 @@ environment of the run, secrets included: nothing of it is read.
 """
 
 import json
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.nccl_tests.table import (
@@ -19,8 +20,14 @@ from service.analysis.nccl_tests.table import (
 )
 from service.analysis.nccl_tests.table_maker import Section, is_footer_mean, mean_busbw
 
+MOST_RESULTS = 20_000
+
 _SLACK = 1e-6
 """Numbers have six decimals."""
+
+
+_Count = Annotated[int, Field(ge=0, lt=10**18)]
+_Degree = Annotated[int, Field(ge=1, le=10**6)]
 
 
 class _Read(BaseModel):
@@ -33,8 +40,8 @@ class _Device(_Read):
 
 
 class _Config(_Read):
-    nthreads: int = 1
-    ngpus: int = 1
+    nthreads: _Degree = 1
+    ngpus: _Degree = 1
     devices: tuple[_Device, ...] = ()
 
 
@@ -47,8 +54,8 @@ class _Placement(_Read):
 
 
 class _Result(_Read):
-    size: int
-    count: int
+    size: _Count
+    count: _Count
     type: str
     redop: str | None = ""
     root: str | int | None = None
@@ -84,6 +91,10 @@ def read_document(text: str) -> Section:
         raise NcclTestsError("no JSON of nccl-tests: nested too deeply") from None
     if not document.results:
         raise NcclTestsError("/results is empty: nccl-tests failed before it measured anything")
+    if len(document.results) > MOST_RESULTS:
+        raise NcclTestsError(
+            f"/results has {len(document.results)} items, more than {MOST_RESULTS}"
+        )
     section = _section(document)
     for number, result in enumerate(document.results, start=1):
         try:

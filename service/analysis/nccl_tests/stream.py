@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from service.analysis.nccl_tests.table import ELEMENT_BYTES
 
-ROW = re.compile(rf"(?<![\w.])(\d+)\s+(\d+)\s+({'|'.join(ELEMENT_BYTES)})(?=\s|$)")
+ROW = re.compile(r"(?<![\w.])(\d{1,18})\s+(\d{1,18})\s+(" + "|".join(ELEMENT_BYTES) + r")(?=\s|$)")
 """Size, count and element type: how every row of every layout begins."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
@@ -23,8 +23,8 @@ _PREFIX = re.compile(
 )
 _LOG = re.compile(r"(?:(?<!\S)\[?\d{4}-\d\d-\d\d[ T][\d:.]+\]? )?(?<!\S)(\S*?):\d+:\d+ \[-?\d+\] ")
 _CELL = re.compile(r"N/A|-1|0(?=\d)|\d+(?:\.\d+)?|")
-_MOST_HOSTS = 1000
-"""No run has more; a text that has is no log, and each is looked for in each row."""
+_MOST_HOSTS = 200
+"""Each is looked for in each broken row."""
 
 
 @dataclass(frozen=True, slots=True)

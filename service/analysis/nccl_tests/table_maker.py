@@ -14,6 +14,10 @@ from service.analysis.nccl_tests.table import (
     Told,
 )
 
+LONGEST_NAME = 200
+FOOTER_TOLERANCE = 0.001
+"""Relative; on every complete public table the two agree to three digits."""
+
 
 @dataclass(slots=True)
 class Section:
@@ -46,10 +50,11 @@ def tables(section: Section, told: Told) -> tuple[Table, ...]:
             good.setdefault(printed.dtype, []).append(_row(printed))
         else:
             section.skipped.append(Skipped(printed.line, reason))
+    accelerator = "".join(filter(str.isprintable, section.accelerator))[:LONGEST_NAME]
     is_listed = section.num_ranks == num_ranks and bool(section.hosts)
     num_nodes = told.num_nodes or (len(section.hosts) if is_listed else None)
     return tuple(
-        Table(operation, dtype, num_ranks, num_nodes, section.accelerator, tuple(taken))
+        Table(operation, dtype, num_ranks, num_nodes, accelerator, tuple(taken))
         for dtype, taken in good.items()
     )
 
@@ -124,10 +129,6 @@ def is_footer_mean(rows: Sequence[PrintedRow], mean: float) -> bool:
     high = sum(one.high for one in found) / len(found)
     slack = FOOTER_TOLERANCE * mean
     return low - slack <= mean <= high + slack
-
-
-FOOTER_TOLERANCE = 0.001
-"""Relative; on every complete public table the two agree to three digits."""
 
 
 def mean_busbw(rows: Sequence[PrintedRow]) -> float:

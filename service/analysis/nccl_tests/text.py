@@ -18,7 +18,7 @@ _START = re.compile(r"#\s*(?:nccl-tests version|Collective test starting|nThread
 _RANK = re.compile(
     r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
 )
-_EXPORT = re.compile(r"# num_ranks (\d+)(?: num_nodes (\d+))?(?: device (.+))?")
+_EXPORT = re.compile(r"# num_ranks (\d{1,6})(?: num_nodes (\d{1,4}))?(?: device (.+))?")
 _MEAN = re.compile(r"Avg bus bandwidth\s*:\s*([\d.eE+-]+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)\s+FAILED")
 _ELISION = re.compile(r"\s*(?:\.{2,}|…|\[\.{3}\]|<snip>)\s*")

@@ -48,6 +48,8 @@ def test_operations_have_stable_names(document: Document) -> None:
         "compare_sweeps",
         "get_breakeven",
         "plan_memory",
+        "import_results",
+        "list_curves",
         "list_models",
         "list_nodes",
         "create_token",
