@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002 - wrong blocks take what right ones take
 """Sharded blocks that are wrong on purpose, and what builds them in place of the right ones."""
 
 from collections.abc import Callable, Sequence
@@ -29,26 +30,26 @@ class DetachedInput(MlpShard):
 
 
 class WithoutG(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         (up_TF,) = column_parallel(x_TH, self.up, group=group, where="mlp.backward")
         return F.linear(F.gelu(up_TF), self.down)
 
 
 class WithoutF(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         inner_TF = F.gelu(F.linear(x_TH, self.up))
         return row_parallel(inner_TF, self.down, group=group, where="mlp.forward")
 
 
 class ReducedTwice(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
-        out_TH = MlpShard.forward_tokens(self, x_TH, group)
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
+        out_TH = MlpShard.forward_tokens(self, x_TH, group, batch=batch)
         group.collectives.all_reduce(out_TH.data, where="mlp.forward")
         return out_TH
 
 
 class AnFForEachMatrix(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         assert self.gate is not None
         (gate_TF,) = column_parallel(x_TH, self.gate, group=group, where="mlp.backward")
         (up_TF,) = column_parallel(x_TH, self.up, group=group, where="mlp.backward")
@@ -57,10 +58,10 @@ class AnFForEachMatrix(MlpShard):
 
 
 class GateAndUpSwapped(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         assert self.gate is not None
         swapped = MlpShard(up=self.gate, down=self.down, activation=self.activation, gate=self.up)
-        return swapped.forward_tokens(x_TH, group)
+        return swapped.forward_tokens(x_TH, group, batch=batch)
 
 
 class InputChanged(MlpShard):
@@ -71,7 +72,7 @@ class InputChanged(MlpShard):
 
 
 class ActivationChangedAfterItWasSaved(MlpShard):
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         (up_TF,) = column_parallel(x_TH, self.up, group=group, where="mlp.backward")
         inner_TF = F.gelu(up_TF)
         out_TH = row_parallel(inner_TF, self.down, group=group, where="mlp.forward")
@@ -82,7 +83,7 @@ class ActivationChangedAfterItWasSaved(MlpShard):
 class InnerActivationReduced(MlpShard):
     """The right number of collectives, the wrong tensor."""
 
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         x_TH = copy_to_ranks(x_TH, group, where="mlp.backward")
         inner_TF = F.gelu(F.linear(x_TH, self.up))
         group.collectives.all_reduce(inner_TF.data, where="mlp.forward")

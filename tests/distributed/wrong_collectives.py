@@ -7,11 +7,11 @@ import torch.distributed as dist
 from torch import Tensor
 
 from workers.tp.exchange import WHERE as PROOF
-from workers.tp.group import Collectives
+from workers.tp.group import Collectives, DoneAtOnce
 
 
 @dataclass(frozen=True)
-class Distorted:
+class Distorted(DoneAtOnce):
     """A real backend with one thing wrong in what a step sends; the proof's own sums are right."""
 
     backend: Collectives

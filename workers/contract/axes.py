@@ -88,6 +88,10 @@ class Overlap(StrEnum):
     """Which communication runs under which compute."""
 
     NONE = "none"
+    BACKWARD = "backward"
+    """The input gradient's collective under the product that gives the weights' gradients."""
+    CHUNKED = "chunked"
+    """The batch in two halves: the collective of one under the products of the other."""
 
 
 class Collective(StrEnum):
@@ -121,6 +125,7 @@ class Pass(StrEnum):
     CLEAN = "clean"
     SPLIT = "split"
     COMPUTE = "compute"
+    STANDALONE = "standalone"
     CONTROL_GEMM = "control_gemm"
     CONTROL_COLLECTIVE = "control_collective"
     """Not the point's step but fixed work between its steps: `workers.contract.control`."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from workers.contract.axes import Arrangement, Block, Collective
+from workers.contract.axes import Arrangement, Block, Collective, Overlap
 
 
 class Cut(StrEnum):
@@ -51,6 +51,8 @@ class Hop:
     width: Width
     is_for_each_first: bool = False
     """Whether each of the matrices that read the input needs one: two where an MLP is gated."""
+    has_product_beside: bool = False
+    """Whether a product of the first matrices' backward neither gives nor reads what is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,22 @@ class Layout:
         """Whether every rank holds everything."""
         return self.first is Cut.WHOLE
 
+    @property
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """What of its communication can run under compute.
+
+        Halves of the batch are of use where nothing is sent between a block's two matrices: there
+        the next product waits for what was sent last, and the other half would have to be taken
+        apart as well.
+        """
+        possible = [Overlap.NONE]
+        if any(hop.has_product_beside for hop in self.backward):
+            possible.append(Overlap.BACKWARD)
+        hops = (*self.forward, *self.backward)
+        if hops and all(hop.op is Collective.ALL_REDUCE for hop in hops):
+            possible.append(Overlap.CHUNKED)
+        return tuple(possible)
+
 
 _REDUCE, _GATHER, _SCATTER = (
     Collective.ALL_REDUCE,
@@ -102,13 +120,16 @@ LAYOUTS: Mapping[Arrangement, Layout] = MappingProxyType(
             Cut.COLUMN,
             Cut.ROW,
             forward=(Hop("forward", _REDUCE, _H),),
-            backward=(Hop("backward", _REDUCE, _H),),
+            backward=(Hop("backward", _REDUCE, _H, has_product_beside=True),),
         ),
         Arrangement.COLUMN_COLUMN: Layout(
             Cut.COLUMN,
             Cut.COLUMN,
             forward=(Hop("inner.forward", _GATHER, _F), Hop("output.forward", _GATHER, _H)),
-            backward=(Hop("inner.backward", _SCATTER, _F), Hop("input.backward", _REDUCE, _H)),
+            backward=(
+                Hop("inner.backward", _SCATTER, _F),
+                Hop("input.backward", _REDUCE, _H, has_product_beside=True),
+            ),
         ),
         Arrangement.ROW_COLUMN: Layout(
             Cut.ROW,
@@ -141,8 +162,8 @@ LAYOUTS: Mapping[Arrangement, Layout] = MappingProxyType(
             forward=(Hop("input.forward", _GATHER, _H), Hop("output.forward", _SCATTER, _H)),
             backward=(
                 Hop("output.backward", _GATHER, _H),
-                Hop("input.again.backward", _GATHER, _H),
-                Hop("input.backward", _SCATTER, _H),
+                Hop("input.again.backward", _GATHER, _H, has_product_beside=True),
+                Hop("input.backward", _SCATTER, _H, has_product_beside=True),
             ),
             has_token_shards=True,
         ),
@@ -150,7 +171,10 @@ LAYOUTS: Mapping[Arrangement, Layout] = MappingProxyType(
             Cut.COLUMN,
             Cut.ROW,
             forward=(Hop("input.forward", _GATHER, _H), Hop("output.forward", _SCATTER, _H)),
-            backward=(Hop("output.backward", _GATHER, _H), Hop("input.backward", _SCATTER, _H)),
+            backward=(
+                Hop("output.backward", _GATHER, _H),
+                Hop("input.backward", _SCATTER, _H, has_product_beside=True),
+            ),
             has_token_shards=True,
             keeps_gathered_input=True,
         ),

@@ -18,6 +18,7 @@ from workers.contract.catalogue import Model
 from workers.contract.frozen import Frozen, Label
 from workers.contract.implementations import judge_impl
 from workers.contract.one_or_many import Axis
+from workers.contract.overlapping import judge_overlap
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import Rejection, judge
@@ -129,7 +130,7 @@ class SweepSpec(Frozen):
         points: dict[str, PointSpec] = {}
         rejected: list[Rejection] = []
         for spec in self.combinations():
-            if rejection := judge(spec) or judge_impl(spec):
+            if rejection := judge(spec) or judge_overlap(spec) or judge_impl(spec):
                 rejected.append(rejection)
             else:
                 points.setdefault(spec.spec_key, spec)

@@ -6,7 +6,7 @@ Legend: B batch, S sequence, H hidden, F intermediate, A heads, D head_dim, P tp
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from workers.contract.axes import Block, Collective, Phase
+from workers.contract.axes import Block, Collective, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.layouts import Hop, Width
 from workers.contract.point import PointSpec
@@ -19,12 +19,15 @@ class Message(Frozen):
     op: Collective
     where: str
     message_bytes: int
+    is_overlapped: bool = False
+    """Whether compute goes on while it runs, so that no time around the call means anything."""
 
 
 def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
     """Collectives of one step in the order they run: see `workers.contract.layouts`.
 
-    In training, backward passes the blocks in reverse. One rank alone sends nothing.
+    In training, backward passes the blocks in reverse. One rank alone sends nothing. Halves of a
+    batch are sent one by one.
     """
     if spec.tp_degree == 1:
         return ()
@@ -45,8 +48,25 @@ def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
 
 def _hops(spec: PointSpec, block: Block, hops: Sequence[Hop]) -> Iterator[Hop]:
     num_first = 2 if block is Block.MLP and spec.model.gated else 1
+    num_chunks = _num_chunks(spec)
     for hop in hops:
-        yield from [hop] * (num_first if hop.is_for_each_first else 1)
+        yield from [hop] * (num_chunks * (num_first if hop.is_for_each_first else 1))
+
+
+def _num_chunks(spec: PointSpec) -> int:
+    return 2 if spec.overlap is Overlap.CHUNKED else 1
+
+
+def _is_overlapped(spec: PointSpec, hop: Hop) -> bool:
+    match spec.overlap:
+        case Overlap.NONE:
+            return False
+        case Overlap.BACKWARD:
+            return hop.has_product_beside
+        case Overlap.CHUNKED:
+            return True
+        case _:
+            assert_never(spec.overlap)
 
 
 def _message(spec: PointSpec, block: Block, hop: Hop) -> Message:
@@ -57,7 +77,8 @@ def _message(spec: PointSpec, block: Block, hop: Hop) -> Message:
     return Message(
         op=hop.op,
         where=f"{block}.{hop.place}",
-        message_bytes=spec.num_tokens * width * spec.dtype.num_bytes,
+        message_bytes=spec.num_tokens * width * spec.dtype.num_bytes // _num_chunks(spec),
+        is_overlapped=_is_overlapped(spec, hop),
     )
 
 

@@ -10,6 +10,14 @@ from workers.contract.trial import Span
 from workers.contract.workload import Message
 
 
+class Pending(Protocol):
+    """A collective that was started."""
+
+    def wait(self) -> Tensor:
+        """Its result."""
+        ...
+
+
 class Inner(Protocol):
     """What is being timed; `workers.tp.group` says what each operation does."""
 
@@ -25,9 +33,25 @@ class Inner(Protocol):
         """This rank's part of the sum over ranks."""
         ...
 
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        """Sum over ranks, started."""
+        ...
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        """Parts of all ranks, started."""
+        ...
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        """This rank's part of the sum over ranks, started."""
+        ...
+
 
 class Spans(ABC):
-    """Collectives that remember when each call began and ended: between two marks of a clock."""
+    """Collectives that remember when each call began and ended: between two marks of a clock.
+
+    What is only started passes without a mark: while compute goes on no time around the call, or
+    up to the wait for it, is the collective's own.
+    """
 
     def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
         self._inner = inner
@@ -53,6 +77,18 @@ class Spans(ABC):
         scattered = self._inner.reduce_scatter(whole, part, where=where)
         self._mark()
         return scattered
+
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        """Sum over ranks, started, unstamped."""
+        return self._inner.start_all_reduce(tensor, where=where)
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        """Parts of all ranks, started, unstamped."""
+        return self._inner.start_all_gather(part, whole, where=where)
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        """This rank's part of the sum, started, unstamped."""
+        return self._inner.start_reduce_scatter(whole, part, where=where)
 
     def collect(self) -> tuple[Span, ...]:
         """The spans of all steps since the last `clear`, one for each collective of a step."""

@@ -5,7 +5,7 @@ key-value heads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol, assert_never
 
@@ -16,12 +16,13 @@ from workers.contract.axes import Block
 from workers.contract.layouts import Cut
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
 from workers.contract.workload import heads_per_rank
-from workers.tp.arrangements.registry import ARRANGEMENTS
 from workers.tp.attention import AttentionShard
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache, needs_cache
 from workers.tp.layer import LayerShard
 from workers.tp.mlp import MlpShard
+from workers.tp.overlaps.chunked import HalvedBlock
+from workers.tp.overlaps.registry import OVERLAPS
 
 QUERY_KEY_VALUE = "query_key_value"
 """The one weight that ranks may hold copies in."""
@@ -145,32 +146,42 @@ def _plan_layer(spec: PointSpec) -> tuple[WeightPlan, ...]:
 
 def _assemble_mlp(
     spec: PointSpec, weights: Sequence[Tensor], _cache: KvCache | None = None
-) -> MlpShard:
+) -> MlpShard | HalvedBlock:
     *gate, up, down = weights
-    return MlpShard(
+    shard = MlpShard(
         up,
         down,
         spec.model.activation,
         gate=gate[0] if gate else None,
-        products=ARRANGEMENTS[spec.arrangement],
+        products=OVERLAPS[spec.overlap].products[spec.arrangement],
     )
+    return HalvedBlock((shard, shard)) if _is_halved(spec) else shard
 
 
 def _assemble_attention(
     spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
-) -> AttentionShard:
+) -> AttentionShard | HalvedBlock:
     heads, kv_heads = heads_per_rank(spec.model, spec.num_shards)
     query_key_value, output = weights
-    return AttentionShard(
+    shard = AttentionShard(
         query_key_value,
         output,
         heads,
         kv_heads,
         spec.model.head_dim,
         cache,
-        products=ARRANGEMENTS[spec.arrangement],
+        products=OVERLAPS[spec.overlap].products[spec.arrangement],
         num_sequences=spec.batch if spec.layout.has_token_shards else 0,
     )
+    if not _is_halved(spec):
+        return shard
+    first, second = cache.halves() if cache else (None, None)
+    return HalvedBlock((replace(shard, cache=first), replace(shard, cache=second)))
+
+
+def _is_halved(spec: PointSpec) -> bool:
+    """Whether there is something to send under the other half; one rank alone is plain."""
+    return OVERLAPS[spec.overlap].is_halved and spec.tp_degree > 1
 
 
 def _assemble_layer(

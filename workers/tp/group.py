@@ -1,9 +1,18 @@
 """The ranks that share one block, and what carries their tensors between them."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from torch import Tensor
+
+
+class Pending(Protocol):
+    """A collective that was started and goes on by itself."""
+
+    def wait(self) -> Tensor:
+        """Return its result once it is there: for the current stream, on CUDA."""
+        ...
 
 
 class Collectives(Protocol):
@@ -31,6 +40,21 @@ class Collectives(Protocol):
         """
         ...
 
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        """Start what `all_reduce` does. Nobody may touch the tensor before it was waited for.
+
+        All ranks start collectives in the same order; so with the other two.
+        """
+        ...
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        """Start what `all_gather` does."""
+        ...
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        """Start what `reduce_scatter` does."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TensorParallelGroup:
@@ -47,7 +71,46 @@ class TensorParallelGroup:
         return replace(self, collectives=collectives)
 
 
-class NoCollectives:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A collective that was over when it had been started."""
+
+    result: Tensor
+
+    def wait(self) -> Tensor:
+        """Return the result."""
+        return self.result
+
+
+class DoneAtOnce(ABC):
+    """The starting half of collectives that cannot go on by themselves."""
+
+    @abstractmethod
+    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
+        """Sum over ranks."""
+
+    @abstractmethod
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """Parts of all ranks."""
+
+    @abstractmethod
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """This rank's part of the sum over ranks."""
+
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        """Sum over ranks, at once."""
+        return Done(self.all_reduce(tensor, where=where))
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        """Gather, at once."""
+        return Done(self.all_gather(part, whole, where=where))
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        """Scatter, at once."""
+        return Done(self.reduce_scatter(whole, part, where=where))
+
+
+class NoCollectives(DoneAtOnce):
     """Nothing is sent: each rank keeps its own part, of equal shape. Times compute alone."""
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:  # noqa: ARG002 - as the protocol

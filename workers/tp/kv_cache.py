@@ -51,6 +51,11 @@ class KvCache:
         """Return a cache of its own in another dtype."""
         return type(self)(self.keys.to(dtype, copy=True), self.values.to(dtype, copy=True))
 
+    def halves(self) -> tuple[Self, Self]:
+        """Return the first and the second half of the sequences, in the same memory."""
+        first, second = zip(self.keys.chunk(2), self.values.chunk(2), strict=True)
+        return type(self)(*first), type(self)(*second)
+
     def append(self, k_BK1D: Tensor, v_BK1D: Tensor) -> tuple[Tensor, Tensor]:
         """Put the step's token in the last place; return all keys and all values."""
         self.keys[:, :, -1:] = k_BK1D

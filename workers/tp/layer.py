@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
-from workers.tp.attention import AttentionShard
 from workers.tp.group import TensorParallelGroup
 from workers.tp.linear import flatten_tokens
-from workers.tp.mlp import MlpShard
+from workers.tp.token_block import TokenBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,10 @@ class LayerShard:
 
     attention_norm: Tensor
     """[H]."""
-    attention: AttentionShard
+    attention: TokenBlock
     mlp_norm: Tensor
     """[H]."""
-    mlp: MlpShard
+    mlp: TokenBlock
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -53,5 +52,5 @@ class LayerShard:
         normed_TH = F.layer_norm(x_TH, (hidden,), self.attention_norm)
         x_TH = x_TH + self.attention.forward_tokens(normed_TH, group, batch=batch)
         normed_TH = F.layer_norm(x_TH, (hidden,), self.mlp_norm)
-        out_TH = x_TH + self.mlp.forward_tokens(normed_TH, group)
+        out_TH = x_TH + self.mlp.forward_tokens(normed_TH, group, batch=batch)
         return out_TH.view(x_BSH.shape)

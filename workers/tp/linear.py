@@ -9,6 +9,8 @@ Legend: B batch, S sequence, T = B*S tokens, H hidden, N any width, P ranks. Wei
 Column then row needs nothing in between. No biases: they move no time.
 """
 
+from collections.abc import Sequence
+
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
@@ -31,6 +33,14 @@ def column_parallel(
     """
     x_TH = copy_to_ranks(x_TH, group, where=where)
     return tuple([F.linear(x_TH, weight_NH) for weight_NH in weights_NH])
+
+
+def input_gradient(grads_TN: Sequence[Tensor], weights_NH: Sequence[Tensor]) -> Tensor:
+    """Return the sum of grad_i @ W_i, [T, H]: the gradient of what all of the matrices read."""
+    dgrad_TH = grads_TN[0] @ weights_NH[0]
+    for grad_TN, weight_NH in zip(grads_TN[1:], weights_NH[1:], strict=True):
+        dgrad_TH.addmm_(grad_TN, weight_NH)
+    return dgrad_TH
 
 
 def row_parallel(

@@ -44,9 +44,16 @@ class MlpShard:
 
     def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
         """Return the block's output, of x_BSH's shape."""
-        return self.forward_tokens(flatten_tokens(x_BSH), group).view(x_BSH.shape)
+        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
+        return out_TH.view(x_BSH.shape)
 
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward_tokens(
+        self,
+        x_TH: Tensor,
+        group: TensorParallelGroup,
+        *,
+        batch: int,  # noqa: ARG002 - as attention's
+    ) -> Tensor:
         """Return y_TH of contiguous x_TH, both replicated unless tokens are dealt to the ranks."""
         first, second = self.products.first, self.products.second
         if self.gate is None:

@@ -22,7 +22,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
-from workers.tp.group import TensorParallelGroup
+from workers.tp.group import Pending, TensorParallelGroup
+from workers.tp.linear import input_gradient
 
 Move = Callable[[Tensor, TensorParallelGroup], Tensor]
 """Makes another tensor of one, perhaps with the other ranks' help."""
@@ -30,16 +31,36 @@ Move = Callable[[Tensor, TensorParallelGroup], Tensor]
 
 def gather_tokens(tensor: Tensor, group: TensorParallelGroup, *, where: str) -> Tensor:
     """[T/P, N] of each rank to [T, N]."""
-    part = tensor.contiguous()
-    whole = part.new_empty(group.size * part.shape[0], part.shape[1])
+    part, whole = _room_to_gather(tensor, group)
     return group.collectives.all_gather(part, whole, where=where)
+
+
+def start_gather_tokens(tensor: Tensor, group: TensorParallelGroup, *, where: str) -> Pending:
+    """Start the same."""
+    part, whole = _room_to_gather(tensor, group)
+    return group.collectives.start_all_gather(part, whole, where=where)
+
+
+def _room_to_gather(tensor: Tensor, group: TensorParallelGroup) -> tuple[Tensor, Tensor]:
+    part = tensor.contiguous()
+    return part, part.new_empty(group.size * part.shape[0], part.shape[1])
 
 
 def scatter_tokens(tensor: Tensor, group: TensorParallelGroup, *, where: str) -> Tensor:
     """Partial sums [T, N] of each rank to [T/P, N] of their sum. Takes the partial sums over."""
-    whole = tensor.contiguous()
-    part = whole.new_empty(whole.shape[0] // group.size, whole.shape[1])
+    whole, part = _room_to_scatter(tensor, group)
     return group.collectives.reduce_scatter(whole, part, where=where)
+
+
+def start_scatter_tokens(tensor: Tensor, group: TensorParallelGroup, *, where: str) -> Pending:
+    """Start the same."""
+    whole, part = _room_to_scatter(tensor, group)
+    return group.collectives.start_reduce_scatter(whole, part, where=where)
+
+
+def _room_to_scatter(tensor: Tensor, group: TensorParallelGroup) -> tuple[Tensor, Tensor]:
+    whole = tensor.contiguous()
+    return whole, whole.new_empty(whole.shape[0] // group.size, whole.shape[1])
 
 
 def gather_columns(tensor: Tensor, group: TensorParallelGroup, *, where: str) -> Tensor:
@@ -147,7 +168,5 @@ class _GatheredProducts(torch.autograd.Function):
         x_TH, *weights_NH = ctx.saved_tensors
         whole_TH = ctx.moves.again(x_TH, ctx.group)
         wgrads_NH = [grad_TN.T @ whole_TH for grad_TN in grads_TN]
-        dgrad_TH = grads_TN[0] @ weights_NH[0]
-        for grad_TN, weight_NH in zip(grads_TN[1:], weights_NH[1:], strict=True):
-            dgrad_TH.addmm_(grad_TN, weight_NH)
+        dgrad_TH = input_gradient(grads_TN, weights_NH)
         return ctx.moves.backward(dgrad_TH, ctx.group), None, None, *wgrads_NH

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from workers.contract.axes import Activation, Arrangement, Block, Dtype, Phase
-from workers.contract.layouts import LAYOUTS
+from workers.contract.axes import Activation, Arrangement, Block, Dtype, Overlap, Phase
+from workers.contract.layouts import LAYOUTS, Layout
+from workers.contract.overlapping import judge_overlap
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import judge
@@ -22,6 +23,8 @@ def point_specs(
     tp_degree = draw(st.integers(1, largest_tp_degree))
     arrangement = draw(st.sampled_from(arrangements))
     layout = LAYOUTS[arrangement]
+    overlap = draw(st.sampled_from(layout.overlaps))
+    phases = [Phase.TRAIN] if overlap is Overlap.BACKWARD else list(Phase)
     kv_heads, copies = draw(st.sampled_from(_splits(tp_degree)))
     heads_per_group = copies * draw(st.integers(1, 3))
     spec = PointSpec(
@@ -36,14 +39,22 @@ def point_specs(
         ),
         block=draw(st.sampled_from([block for block in Block if block in layout.blocks])),
         arrangement=arrangement,
-        phase=draw(st.sampled_from(Phase)),
+        phase=draw(st.sampled_from(phases)),
         tp_degree=tp_degree,
-        batch=draw(_sizes(3, of=tp_degree if layout.has_token_shards else 1)),
+        batch=draw(_sizes(3, of=_batches_of(layout, overlap, tp_degree))),
         seq=draw(st.integers(1, 5)),
         dtype=Dtype.FLOAT32,
+        overlap=overlap,
     )
-    assert judge(spec) is None
+    assert judge(spec) is judge_overlap(spec) is None
     return spec
+
+
+def _batches_of(layout: Layout, overlap: Overlap, tp_degree: int) -> int:
+    """What divides the batch."""
+    if layout.has_token_shards:
+        return tp_degree
+    return 2 if overlap is Overlap.CHUNKED else 1
 
 
 def _sizes(about: int, *, of: int) -> st.SearchStrategy[int]:

@@ -126,6 +126,7 @@ def test_a_drawn_cache_is_normal_of_this_ranks_heads_and_has_room_for_one_more()
     spec = spec_of(Block.LAYER, tp_degree=2, phase=Phase.DECODE)
     shard = draw_shard(spec, rank=1, seed=7, device=CPU, dtype=torch.bfloat16)
     assert isinstance(shard, LayerShard)
+    assert isinstance(shard.attention, AttentionShard)
     assert shard.attention.cache is not None
     for part in (shard.attention.cache.keys, shard.attention.cache.values):
         assert part.shape == (2, 1, 5, 32)

@@ -3,6 +3,7 @@ from typing import cast
 import pytest
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 from workers.contract.axes import CollectiveImpl
 from workers.contract.errors import CollectiveUnavailableError, NumericsError
@@ -44,9 +45,14 @@ def test_what_does_not_add_up_is_closed_and_refused(monkeypatch: pytest.MonkeyPa
     assert opened.is_closed
 
 
+class SumsAlone(AllReduceOnly):
+    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:  # noqa: ARG002 - as the protocol
+        return tensor
+
+
 def test_an_all_reduce_alone_names_what_it_lacks_and_who_asks() -> None:
     part, whole = torch.ones(1, 3), torch.ones(2, 3)
     with pytest.raises(CollectiveUnavailableError, match=r"no all_gather, which mlp\.input"):
-        AllReduceOnly().all_gather(part, whole, where="mlp.input.forward")
+        SumsAlone().all_gather(part, whole, where="mlp.input.forward")
     with pytest.raises(CollectiveUnavailableError, match=r"no reduce_scatter, which mlp\.output"):
-        AllReduceOnly().reduce_scatter(whole, part, where="mlp.output.forward")
+        SumsAlone().reduce_scatter(whole, part, where="mlp.output.forward")

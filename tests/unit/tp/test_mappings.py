@@ -11,11 +11,11 @@ from workers.contract.axes import Block, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.tp.blocks import draw_shard
-from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.group import DoneAtOnce, NoCollectives, TensorParallelGroup
 from workers.tp.mappings import copy_to_ranks, reduce_from_ranks
 
 
-class Doubling:
+class Doubling(DoneAtOnce):
     """As if the other rank held the same tensor: sums in place, notes where."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Elsewhere(Doubling):
         return tensor * 2
 
 
-class Forbidden:
+class Forbidden(DoneAtOnce):
     """A group of one has nobody to talk to."""
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> NoReturn:

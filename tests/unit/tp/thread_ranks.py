@@ -9,9 +9,20 @@ import torch
 from torch import Tensor
 
 from workers.contract.axes import Collective
-from workers.tp.group import TensorParallelGroup
+from workers.tp.group import Pending, TensorParallelGroup
 
 R = TypeVar("R")
+
+
+class _Late:
+    """Numbers that arrive when they are waited for; who reads or writes there before sees it."""
+
+    def __init__(self, target: Tensor, result: Tensor) -> None:
+        self._target, self._result = target.detach().fill_(torch.nan), result
+
+    def wait(self) -> Tensor:
+        assert bool(self._target.isnan().all()), "written to while it was being sent"
+        return self._target.copy_(self._result)
 
 
 class ThreadCollectives:
@@ -36,6 +47,15 @@ class ThreadCollectives:
         part.copy_(sum(parts[1:], start=parts[0]).chunk(len(parts))[self._rank])
         whole.detach().fill_(torch.nan)  # it was handed over
         return part
+
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        return _Late(tensor, self.all_reduce(tensor.detach().clone(), where=where))
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        return _Late(whole, self.all_gather(part, whole.detach().clone(), where=where))
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        return _Late(part, self.reduce_scatter(whole, part.detach().clone(), where=where))
 
     def _share(self, op: Collective, tensor: Tensor, *, where: str, num_bytes: int) -> list[Tensor]:
         """Return every rank's tensor, in order of rank."""

@@ -6,6 +6,7 @@ from torch import Tensor
 from workers.contract.axes import Collective
 from workers.contract.workload import Message
 from workers.timing.spans import HostSpans, spans_for
+from workers.tp.group import DoneAtOnce
 
 MESSAGES = (
     Message(op=Collective.ALL_GATHER, where="mlp.input.forward", message_bytes=64),
@@ -14,7 +15,7 @@ MESSAGES = (
 )
 
 
-class Noting:
+class Noting(DoneAtOnce):
     """Does nothing but say what was asked."""
 
     def __init__(self) -> None:
@@ -31,6 +32,17 @@ class Noting:
     def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
         self.calls.append(("reduce_scatter", where))
         return part[: whole.shape[0]]
+
+
+def test_what_is_only_started_is_passed_on_without_a_stamp() -> None:
+    inner = Noting()
+    spans = spans_for(torch.device("cpu"), inner, messages=())
+    part, whole = torch.ones(2), torch.ones(4)
+    assert spans.start_all_reduce(part, where="a").wait() is part
+    assert spans.start_all_gather(part, whole, where="b").wait().shape == (2,)
+    assert spans.start_reduce_scatter(whole, part, where="c").wait().shape == (2,)
+    assert inner.calls == [("all_reduce", "a"), ("all_gather", "b"), ("reduce_scatter", "c")]
+    assert spans.collect() == ()
 
 
 def step(spans: HostSpans, part: Tensor, whole: Tensor) -> tuple[Tensor, ...]:

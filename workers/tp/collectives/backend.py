@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from typing import Self
 
 import torch.distributed as dist
@@ -5,10 +6,11 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import AllgatherOptions
 
 from workers.tp.collectives.members import Members
+from workers.tp.group import Pending
 
 
 class BackendCollectives:
-    """Collectives of a torch.distributed process group: NCCL, gloo. Synchronous and in place.
+    """Collectives of a torch.distributed process group: NCCL, gloo. In place.
 
     On CUDA synchronous means ordered on the calling stream, not waited for by the host.
     """
@@ -25,6 +27,11 @@ class BackendCollectives:
         self._gather_options.asyncOp = False
         self._scatter_options = dist.ReduceScatterOptions()
         self._scatter_options.asyncOp = False
+        self._started_sum = dist.AllreduceOptions()
+        self._started_gather = AllgatherOptions()
+        self._started_scatter = dist.ReduceScatterOptions()
+        for options in (self._started_sum, self._started_gather, self._started_scatter):
+            options.asyncOp = True
 
     @classmethod
     def open(cls, members: Members) -> Self:
@@ -51,5 +58,32 @@ class BackendCollectives:
         self._process_group._reduce_scatter_base(part, whole, self._scatter_options).wait()  # noqa: SLF001 - its only name in every torch
         return part
 
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:  # noqa: ARG002
+        """Start the sum."""
+        return _Started(self._process_group.allreduce([tensor], self._started_sum), tensor)
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:  # noqa: ARG002
+        """Start the gather."""
+        work = self._process_group._allgather_base(whole, part, self._started_gather)  # noqa: SLF001 - as above
+        return _Started(work, whole)
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:  # noqa: ARG002
+        """Start the scatter; gloo gives `part` its rows only when it is waited for."""
+        work = self._process_group._reduce_scatter_base(part, whole, self._started_scatter)  # noqa: SLF001 - as above
+        return _Started(work, part)
+
     def close(self) -> None:
         """Nothing: the group is not its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """Runs in gloo's threads, or on a stream of NCCL's."""
+
+    work: dist.Work
+    result: Tensor
+
+    def wait(self) -> Tensor:
+        """Return the result: on CUDA the current stream waits, not the host."""
+        self.work.wait()
+        return self.result

@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from workers.contract.errors import CollectiveUnavailableError
+from workers.tp.group import DoneAtOnce, Pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +57,25 @@ class OpenCollectives(Protocol):
         """Fill `part` with this rank's rows of the sum; return it."""
         ...
 
+    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
+        """Start the same and return at once."""
+        ...
+
+    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
+        """Start the same and return at once."""
+        ...
+
+    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
+        """Start the same and return at once."""
+        ...
+
     def close(self) -> None:
         """Give back what was opened. It can not be used afterwards."""
         ...
 
 
-class AllReduceOnly:
-    """The rest of an implementation that has no other collective.
+class AllReduceOnly(DoneAtOnce):
+    """The rest of an implementation that has no other collective, and none that runs by itself.
 
     The contract refuses points that would ask it for one before they are queued.
     """
