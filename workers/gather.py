@@ -75,6 +75,7 @@ def _across_ranks(spans: tuple[Span, ...], *, shared_clock: bool) -> CollectiveT
         op=spans[0].op,
         where=spans[0].where,
         message_bytes=spans[0].message_bytes,
+        timed_in=spans[0].timed_in,
         wire_ns=tuple(wire),
         wait_ns=tuple(round(value) for value in wait),
     )

@@ -17,7 +17,7 @@ from workers.contract.errors import CollectiveCountError, OrderMismatchError
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
 from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
-from workers.contract.workload import expected_messages
+from workers.contract.workload import Message, expected_messages
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
 from workers.runtime.watch import HostWatch
@@ -25,6 +25,7 @@ from workers.timing.clocks import Step, clock_for
 from workers.timing.passes import sample, warm_up
 from workers.timing.peers import Peers
 from workers.timing.spans import Spans, spans_for
+from workers.timing.standalone import StandaloneStep
 from workers.tp.blocks import ShardedBlock, draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
 
@@ -89,16 +90,17 @@ def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
     environment = seat.environment.model_copy(update={"load_average": load_average()})
     return_freed_memory(seat.device)
     memory = PeakMemory(seat.device)
-    spans = spans_for(seat.device, seat.group.collectives, messages=expected_messages(order.point))
+    spans = _spans(order.point, seat)
     steps = _steps(order, seat, spans)
     clock = clock_for(seat.device)
     num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
-    spans.clear()
+    for recorder in spans.values():
+        recorder.clear()
     before = seat.watch.look()
     sampled = sample([steps], seat.control, clock=clock, peers=seat.peers, sampling=order.sampling)
     state = seat.watch.between(before, seat.watch.look())
     (passes,), (stop_rule,) = sampled.passes, sampled.stop_rules
-    measured_spans = spans.collect()
+    measured_spans = tuple(span for recorder in spans.values() for span in recorder.collect())
     check_every_step_is_counted(passes, measured_spans)
     return RankResult(
         rank=seat.rank,
@@ -129,15 +131,29 @@ def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
 
 def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Sequence[Span]) -> None:
     """Compare the calls that were timed with the steps: what was proved must also be what ran."""
-    num_steps = len(passes[Pass.SPLIT].step_ns) if Pass.SPLIT in passes else 0
     for span in spans:
+        num_steps = len(passes[span.timed_in].step_ns)
         if len(span.enter_ns) != num_steps:
             msg = f"{span.where} was timed {len(span.enter_ns)} times in {num_steps} steps; "
             msg += "does the timed input require a gradient, as the proved one did?"
             raise CollectiveCountError(msg)
 
 
-def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:
+def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
+    """Make a recorder for what the step waits for, and one for what runs under its compute."""
+    by_pass: dict[Pass, list[Message]] = {}
+    for message in expected_messages(spec):
+        timed_in = Pass.STANDALONE if message.is_overlapped else Pass.SPLIT
+        by_pass.setdefault(timed_in, []).append(message)
+    return {
+        kind: spans_for(
+            seat.device, seat.group.collectives, messages=tuple(messages), timed_in=kind
+        )
+        for kind, messages in by_pass.items()
+    }
+
+
+def _steps(order: TrialOrder, seat: Seat, spans: Mapping[Pass, Spans]) -> dict[Pass, Step]:
     """Make the step of each pass over one block and one input.
 
     The input is the same on all ranks, unless each is given its share of the tokens.
@@ -149,11 +165,24 @@ def _steps(order: TrialOrder, seat: Seat, spans: Spans) -> dict[Pass, Step]:
     x_BSH, grad_BSH = _draw_inputs(spec, seed=seed, device=seat.device, dtype=dtype)
     groups = {Pass.CLEAN: seat.group}
     if seat.group.size > 1:
-        groups[Pass.SPLIT] = replace(seat.group, collectives=spans)
         groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())
-    if spec.phase.has_backward:
-        return {k: TrainStep(block, x_BSH, grad_BSH, group) for k, group in groups.items()}
-    return {k: ForwardStep(block, x_BSH, group) for k, group in groups.items()}
+    if Pass.SPLIT in spans:
+        groups[Pass.SPLIT] = replace(seat.group, collectives=spans[Pass.SPLIT])
+    steps: dict[Pass, Step] = {}
+    for kind, group in groups.items():
+        if spec.phase.has_backward:
+            steps[kind] = TrainStep(block, x_BSH, grad_BSH, group)
+        else:
+            steps[kind] = ForwardStep(block, x_BSH, group)
+    if Pass.STANDALONE in spans:
+        steps[Pass.STANDALONE] = StandaloneStep(
+            spans[Pass.STANDALONE],
+            messages=[message for message in expected_messages(spec) if message.is_overlapped],
+            num_ranks=spec.tp_degree,
+            device=seat.device,
+            dtype=dtype,
+        )
+    return steps
 
 
 def _draw_inputs(

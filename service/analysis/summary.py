@@ -33,6 +33,8 @@ class CollectiveSummary(Frozen):
     """Wire: last exit minus last entry."""
     wait_us: float
     """Mean over ranks of the wait for the last to enter."""
+    timed_in: Pass = Pass.SPLIT
+    """Standalone for one that runs under compute: both times are then of it alone, bare."""
 
 
 class TrialSummary(Frozen):
@@ -49,7 +51,7 @@ class TrialSummary(Frozen):
     """The compute-only pass; the clean step at tp_degree 1, where nothing is left out."""
     wire_us: float
     wait_us: float
-    """Sums over the collectives of a step."""
+    """Sums over the collectives that a step waits for; not those that run under its compute."""
     p10_us: float
     p90_us: float
     min_us: float
@@ -62,9 +64,21 @@ class TrialSummary(Frozen):
     """None for a trial that had none."""
 
     @property
-    def communication_time_us(self) -> float:
-        """Wire time of all collectives of a step."""
-        return self.wire_us
+    def is_overlapped(self) -> bool:
+        """Whether some collective runs under compute, where it has no time of its own."""
+        return any(item.timed_in is Pass.STANDALONE for item in self.collectives)
+
+    @property
+    def communication_time_us(self) -> float | None:
+        """Wire time of all collectives of a step; None where some have none in it."""
+        return None if self.is_overlapped else self.wire_us
+
+    @property
+    def standalone_communication_us(self) -> float | None:
+        """Wire time of the overlapped collectives run bare: what there was to hide. No summand."""
+        if not self.is_overlapped:
+            return None
+        return sum(i.time_us for i in self.collectives if i.timed_in is Pass.STANDALONE)
 
     @property
     def exposed_communication_us(self) -> float:
@@ -77,8 +91,13 @@ class TrialSummary(Frozen):
         return self.exposed_communication_us / self.step_time_us
 
     @property
-    def collective_share(self) -> float:
-        """Wire and wait over the split pass's step: collective kernel time over active time."""
+    def collective_share(self) -> float | None:
+        """Wire and wait over the split pass's step: collective kernel time over active time.
+
+        None where some collectives have no time in the step.
+        """
+        if self.is_overlapped:
+            return None
         return (self.wire_us + self.wait_us) / self.split_step_time_us
 
 
@@ -88,7 +107,8 @@ def summarise(result: TrialResult) -> TrialSummary:
     clean, forward = _slowest(result, Pass.CLEAN)
     step_us = _median_us(clean)
     split_us = step_us
-    if result.collectives or Pass.SPLIT in result.samples:
+    in_step = [timing for timing in result.collectives if timing.timed_in is Pass.SPLIT]
+    if in_step or Pass.SPLIT in result.samples:
         split_us = _median_us(_slowest(result, Pass.SPLIT)[0])
     compute_us = step_us if alone else _median_us(_slowest(result, Pass.COMPUTE)[0])
     collectives = tuple(_collective(timing) for timing in result.collectives)
@@ -99,8 +119,8 @@ def summarise(result: TrialResult) -> TrialSummary:
         backward_time_us=_median_us(clean - forward),
         split_step_time_us=split_us,
         compute_time_us=compute_us,
-        wire_us=sum(item.time_us for item in collectives),
-        wait_us=sum(item.wait_us for item in collectives),
+        wire_us=sum(item.time_us for item in collectives if item.timed_in is Pass.SPLIT),
+        wait_us=sum(item.wait_us for item in collectives if item.timed_in is Pass.SPLIT),
         p10_us=float(low),
         p90_us=float(high),
         min_us=float(clean.min()) / 1e3,
@@ -155,6 +175,7 @@ def _collective(timing: CollectiveTiming) -> CollectiveSummary:
         message_bytes=timing.message_bytes,
         time_us=_median_us(np.asarray(timing.wire_ns)),
         wait_us=_median_us(np.asarray(timing.wait_ns)),
+        timed_in=timing.timed_in,
     )
 
 

@@ -22,6 +22,10 @@ class CollectiveReport(Frozen):
     where: str
     count_per_step: int
     message_bytes: int
+    timed_in: Pass = Field(
+        description="`split`: within the step. `standalone`: it runs under compute, where it has "
+        "no time of its own; the times are of it alone, bare, and no part of the step."
+    )
     time_us: float = Field(description="Wire time of one: last exit minus last entry.")
     wait_us: float = Field(description="Mean over ranks of the wait for the last to enter.")
     algbw_gb_per_s: float | None
@@ -34,10 +38,11 @@ class EstimatesReport(Frozen):
     forward_time_us: EstimateReport
     backward_time_us: EstimateReport
     compute_time_us: EstimateReport
-    communication_time_us: EstimateReport
+    communication_time_us: EstimateReport | None
     exposed_communication_us: EstimateReport
     communication_share: EstimateReport
-    collective_share: EstimateReport
+    collective_share: EstimateReport | None
+    standalone_communication_us: EstimateReport | None = None
 
 
 class ControlReport(Frozen):
@@ -89,7 +94,7 @@ class TrialReport(Frozen):
     summary: TrialSummary
     exposed_communication_us: float
     communication_share: float
-    collective_share: float
+    collective_share: float | None
     stop_rule: str
     num_warmup_steps: int
     perturbation: float
@@ -121,13 +126,22 @@ class ResultReport(Frozen):
     forward_time_us: float
     backward_time_us: float
     compute_time_us: float
-    communication_time_us: float
+    communication_time_us: float | None = Field(
+        description="Wire time of a step's collectives; null where some of them are overlapped and "
+        "have no time of their own in the step."
+    )
+    standalone_communication_us: float | None = Field(
+        description="Wire time of the overlapped collectives, run bare: what there was to hide. It "
+        "is no part of the step and must not be added to compute. Null where nothing overlaps."
+    )
     exposed_communication_us: float = Field(description="Step minus compute; may be negative.")
     communication_share: float = Field(
         description="Exposed communication over step, at least 0: where noise puts it below, "
         "`quality` says exposed_not_resolved and `estimates` has it as measured."
     )
-    collective_share: float
+    collective_share: float | None = Field(
+        description="Wire and wait over the step with spans; null where some are overlapped."
+    )
     estimates: EstimatesReport
     collectives: tuple[CollectiveReport, ...]
     control: ControlReport | None = Field(description="Null where a trial had none.")

@@ -1,6 +1,6 @@
 """From the trials of a point to its result: the one reading path of API, pages and CLI."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
 import numpy as np
@@ -77,10 +77,11 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         forward_time_us=estimates.forward_time_us.median,
         backward_time_us=estimates.backward_time_us.median,
         compute_time_us=estimates.compute_time_us.median,
-        communication_time_us=estimates.communication_time_us.median,
+        communication_time_us=_median(estimates.communication_time_us),
+        standalone_communication_us=_median(estimates.standalone_communication_us),
         exposed_communication_us=estimates.exposed_communication_us.median,
         communication_share=max(0.0, estimates.communication_share.median),
-        collective_share=estimates.collective_share.median,
+        collective_share=_median(estimates.collective_share),
         estimates=estimates,
         collectives=_collectives(newest.spec, summaries),
         control=control,
@@ -146,28 +147,41 @@ def _estimates(summaries: Sequence[TrialSummary], rng: np.random.Generator) -> E
     def difference(values: Sequence[float]) -> EstimateReport:
         return EstimateReport.of(estimate_signed(values, rng=rng))
 
+    def where_all_have(
+        kind: Callable[[Sequence[float]], EstimateReport], values: Sequence[float | None]
+    ) -> EstimateReport | None:
+        known = [value for value in values if value is not None]
+        return kind(known) if len(known) == len(values) else None
+
     return EstimatesReport(
         forward_time_us=time([s.forward_time_us for s in summaries]),
         backward_time_us=time([s.backward_time_us for s in summaries]),
         compute_time_us=time([s.compute_time_us for s in summaries]),
-        communication_time_us=time([s.communication_time_us for s in summaries]),
+        communication_time_us=where_all_have(time, [s.communication_time_us for s in summaries]),
         exposed_communication_us=difference([s.exposed_communication_us for s in summaries]),
         communication_share=difference([s.communication_share for s in summaries]),
-        collective_share=difference([s.collective_share for s in summaries]),
+        collective_share=where_all_have(difference, [s.collective_share for s in summaries]),
+        standalone_communication_us=where_all_have(
+            time, [s.standalone_communication_us for s in summaries]
+        ),
     )
+
+
+def _median(estimated: EstimateReport | None) -> float | None:
+    return None if estimated is None else estimated.median
 
 
 def _collectives(
     spec: PointSpec, summaries: Sequence[TrialSummary]
 ) -> tuple[CollectiveReport, ...]:
     """Collectives of equal kind, place and size are one line: how many, and the time of one."""
-    times: dict[tuple[Collective, str, int], list[tuple[float, float]]] = {}
+    times: dict[tuple[Collective, str, int, Pass], list[tuple[float, float]]] = {}
     for summary in summaries:
         for item in summary.collectives:
-            key = (item.op, item.where, item.message_bytes)
+            key = (item.op, item.where, item.message_bytes, item.timed_in)
             times.setdefault(key, []).append((item.time_us, item.wait_us))
     lines = []
-    for (op, where, message_bytes), pairs in times.items():
+    for (op, where, message_bytes, timed_in), pairs in times.items():
         time_us = median(time for time, _ in pairs)
         algbw = busbw = None
         if time_us > 0:
@@ -181,6 +195,7 @@ def _collectives(
                 where=where,
                 count_per_step=round(len(pairs) / len(summaries)),
                 message_bytes=message_bytes,
+                timed_in=timed_in,
                 time_us=time_us,
                 wait_us=median(wait for _, wait in pairs),
                 algbw_gb_per_s=algbw,

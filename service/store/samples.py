@@ -37,6 +37,7 @@ def record(session: Session, trial_id: str, result: TrialResult) -> None:
             "message_bytes": timing.message_bytes,
             "wire_ns": timing.wire_ns,
             "wait_ns": timing.wait_ns,
+            "timed_in": timing.timed_in,
         }
         for position, timing in enumerate(result.collectives)
     ]
@@ -58,7 +59,7 @@ def find(session: Session, trial_id: str) -> dict[Pass, tuple[PassSamples, ...]]
 
 
 def collectives(session: Session, trial_id: str) -> tuple[CollectiveTiming, ...]:
-    """Wire and wait of every collective over the steps of the split pass."""
+    """Wire and wait of every collective over the steps of the pass it was timed in."""
     rows = session.scalars(
         select(CollectiveSampleRow)
         .where(CollectiveSampleRow.trial_id == trial_id)
@@ -71,6 +72,7 @@ def collectives(session: Session, trial_id: str) -> tuple[CollectiveTiming, ...]
             message_bytes=row.message_bytes,
             wire_ns=row.wire_ns,
             wait_ns=row.wait_ns,
+            timed_in=row.timed_in,
         )
         for row in rows
     )

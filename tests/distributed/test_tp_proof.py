@@ -14,11 +14,13 @@ from workers.contract.axes import (
     Activation,
     Arrangement,
     Block,
-    Collective,
     CollectiveImpl,
     Dtype,
+    Overlap,
     Phase,
 )
+from workers.contract.implementations import judge_impl
+from workers.contract.overlapping import judge_overlap
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import judge
@@ -42,6 +44,7 @@ def spec_of(
     tp_degree: int,
     dtype: Dtype,
     arrangement: Arrangement = Arrangement.COLUMN_ROW,
+    overlap: Overlap = Overlap.NONE,
     **shape: object,
 ) -> PointSpec:
     sizes = {"hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 4} | shape
@@ -54,6 +57,7 @@ def spec_of(
         batch=12,
         seq=5,
         dtype=dtype,
+        overlap=overlap,
     )
 
 
@@ -66,7 +70,8 @@ def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
         spec = spec_of(
             rng.choice(list(Block)),
             list(Phase)[len(specs) % 3],
-            arrangement=list(Arrangement)[len(specs) // 3 % 7],
+            arrangement=list(Arrangement)[len(specs) // 3 % len(Arrangement)],
+            overlap=rng.choice(list(Overlap)),
             tp_degree=tp_degree,
             dtype=rng.choice(list(Dtype)),
             hidden_size=rng.randint(2, 40),
@@ -77,13 +82,9 @@ def random_specs(tp_degree: int, *, num_specs: int) -> list[PointSpec]:
             gated=rng.random() < 0.5,
             activation=rng.choice(list(Activation)),
         )
-        if judge(spec) is None:
+        if judge(spec) is judge_overlap(spec) is None:
             specs.append(spec)
     return specs
-
-
-def sends_all_reduces_alone(spec: PointSpec) -> bool:
-    return all(message.op is Collective.ALL_REDUCE for message in expected_messages(spec))
 
 
 def prove_all(
@@ -104,8 +105,9 @@ def test_random_blocks_are_proved_with_their_collectives(
     specs = random_specs(tp_degree, num_specs=63)
     assert len({spec.kv_copies for spec in specs}) > 1
     assert len({(spec.arrangement, spec.phase) for spec in specs}) == 21
-    if impl is not CollectiveImpl.BACKEND:
-        specs = [spec for spec in specs if sends_all_reduces_alone(spec)]
+    assert {spec.overlap for spec in specs} == set(Overlap)
+    asked = [spec.model_copy(update={"collective_impl": impl}) for spec in specs]
+    specs = [spec for spec in asked if judge_overlap(spec) is judge_impl(spec) is None]
     results = spawn_ranks(tp_degree, prove_all, specs, impl)
     assert all(proofs == results[0] for proofs in results), "the ranks came to different proofs"
     for spec, proof in zip(specs, cast("list[Proof]", results[0]), strict=True):
@@ -177,6 +179,16 @@ def test_the_counter_agrees_with_torchs_own_debug_mode(spawn_ranks: SpawnRanks) 
     for rank in cast("list[list[Counts]]", spawn_ranks(2, count_both_ways, specs)):
         assert [ours for _, ours in rank] == [2, 2, 4, 1, 1, 2, 1, 1, 2]
         assert [sum(counts.values()) for counts, _ in rank] == [2, 2, 4, 1, 1, 2, 1, 1, 2]
+
+
+def test_the_counter_sees_what_is_only_started(spawn_ranks: SpawnRanks) -> None:
+    specs = [
+        spec_of(Block.LAYER, Phase.TRAIN, tp_degree=2, dtype=Dtype.FLOAT32, overlap=overlap)
+        for overlap in Overlap
+    ]
+    for rank in cast("list[list[Counts]]", spawn_ranks(2, count_both_ways, specs)):
+        assert [ours for _, ours in rank] == [4, 4, 8]
+        assert [sum(counts.values()) for counts, _ in rank] == [4, 4, 8]
 
 
 def test_the_counter_sees_every_collective_of_each_arrangement(spawn_ranks: SpawnRanks) -> None:

@@ -100,6 +100,8 @@ class Collective(StrEnum):
     ALL_REDUCE = "all_reduce"
     ALL_GATHER = "all_gather"
     REDUCE_SCATTER = "reduce_scatter"
+    SEND_RECV = "send_recv"
+    """From one rank to another: not of all of them, but timed and counted in the same way."""
 
 
 class Activation(StrEnum):

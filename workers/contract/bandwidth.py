@@ -12,6 +12,8 @@ def bus_factor(collective: Collective, *, num_ranks: int) -> float:
             return 2 * (num_ranks - 1) / num_ranks
         case Collective.ALL_GATHER | Collective.REDUCE_SCATTER:
             return (num_ranks - 1) / num_ranks
+        case Collective.SEND_RECV:
+            return 1.0
         case _:
             assert_never(collective)
 

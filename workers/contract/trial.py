@@ -31,7 +31,7 @@ class PassSamples(Frozen):
 
 
 class Span(Frozen):
-    """One collective of the step on one rank, over the steps of the split pass."""
+    """One collective of the step on one rank, over the steps of the pass it was timed in."""
 
     op: Collective
     where: str
@@ -39,6 +39,8 @@ class Span(Frozen):
     enter_ns: tuple[int, ...]
     exit_ns: tuple[int, ...]
     """Both on the host's monotonic clock where `shared_clock`, else on the rank's own."""
+    timed_in: Pass = Pass.SPLIT
+    """Within the step, or standalone where it is overlapped and has no time of its own there."""
 
 
 class Proof(Frozen):
@@ -85,7 +87,7 @@ class RankResult(Frozen):
 
 
 class CollectiveTiming(Frozen):
-    """One collective of the step over all ranks, a value for each step of the split pass."""
+    """One collective of the step over all ranks, a value for each step of its pass."""
 
     op: Collective
     where: str
@@ -94,6 +96,7 @@ class CollectiveTiming(Frozen):
     """Last exit minus last entry: what remains when nobody waits for a late rank."""
     wait_ns: tuple[int, ...]
     """Mean over ranks of what each waited for the last to enter."""
+    timed_in: Pass = Pass.SPLIT
 
 
 class TrialResult(Frozen):

@@ -2,6 +2,8 @@
 
 The passes run the same step in three ways: CLEAN with nothing of ours inside but three stamps, for
 the headline; SPLIT with spans around each collective; COMPUTE with collectives replaced by no-ops.
+Of a step that overlaps, SPLIT has spans around the collectives that it waits for, and STANDALONE
+runs the others bare.
 They take turns within a round, and the turn order is reversed from round to round, so that drift of
 the host falls on all alike. Two points of a pair take their turns next to each other: A B in one
 round, B A in the next, and both rounds are whole before anything is judged. Between rounds comes

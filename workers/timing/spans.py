@@ -5,7 +5,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from workers.contract.axes import Collective
+from workers.contract.axes import Collective, Pass
 from workers.contract.trial import Span
 from workers.contract.workload import Message
 
@@ -53,9 +53,12 @@ class Spans(ABC):
     up to the wait for it, is the collective's own.
     """
 
-    def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
+    def __init__(
+        self, inner: Inner, *, messages: tuple[Message, ...], timed_in: Pass = Pass.SPLIT
+    ) -> None:
         self._inner = inner
         self._messages = messages
+        self._timed_in = timed_in
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
         """Sum over ranks, stamped."""
@@ -94,7 +97,7 @@ class Spans(ABC):
         """The spans of all steps since the last `clear`, one for each collective of a step."""
         times = self._times_ns()
         stamps = list(zip(times[::2], times[1::2], strict=True))
-        return _by_collective(stamps, self._messages)
+        return _by_collective(stamps, self._messages, self._timed_in)
 
     @abstractmethod
     def clear(self) -> None:
@@ -112,8 +115,10 @@ class Spans(ABC):
 class HostSpans(Spans):
     """Stamps of CLOCK_MONOTONIC around calls that return when their work is done."""
 
-    def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
-        super().__init__(inner, messages=messages)
+    def __init__(
+        self, inner: Inner, *, messages: tuple[Message, ...], timed_in: Pass = Pass.SPLIT
+    ) -> None:
+        super().__init__(inner, messages=messages, timed_in=timed_in)
         self._stamps: list[int] = []
 
     def clear(self) -> None:
@@ -134,8 +139,10 @@ class CudaSpans(Spans):
     only once every step has been synchronised.
     """
 
-    def __init__(self, inner: Inner, *, messages: tuple[Message, ...]) -> None:
-        super().__init__(inner, messages=messages)
+    def __init__(
+        self, inner: Inner, *, messages: tuple[Message, ...], timed_in: Pass = Pass.SPLIT
+    ) -> None:
+        super().__init__(inner, messages=messages, timed_in=timed_in)
         self._events: list[torch.cuda.Event] = []
 
     def clear(self) -> None:
@@ -154,14 +161,20 @@ class CudaSpans(Spans):
         return [round(origin.elapsed_time(event) * 1e6) for event in self._events]
 
 
-def spans_for(device: torch.device, inner: Inner, *, messages: tuple[Message, ...]) -> Spans:
+def spans_for(
+    device: torch.device,
+    inner: Inner,
+    *,
+    messages: tuple[Message, ...],
+    timed_in: Pass = Pass.SPLIT,
+) -> Spans:
     """The recorder whose clock is honest on this device."""
     recorder = CudaSpans if device.type == "cuda" else HostSpans
-    return recorder(inner, messages=messages)
+    return recorder(inner, messages=messages, timed_in=timed_in)
 
 
 def _by_collective(
-    stamps: list[tuple[int, int]], messages: tuple[Message, ...]
+    stamps: list[tuple[int, int]], messages: tuple[Message, ...], timed_in: Pass
 ) -> tuple[Span, ...]:
     """Deal the stamps of whole steps out to the step's collectives, which run in a fixed order."""
     stride = len(messages)
@@ -172,6 +185,7 @@ def _by_collective(
             message_bytes=message.message_bytes,
             enter_ns=tuple(enter for enter, _ in stamps[place::stride]),
             exit_ns=tuple(leave for _, leave in stamps[place::stride]),
+            timed_in=timed_in,
         )
         for place, message in enumerate(messages)
     )

@@ -65,7 +65,7 @@ class SampleRow(Rows):
 
 
 class CollectiveSampleRow(Rows):
-    """One collective of the step over all ranks, a value for each step of the split pass."""
+    """One collective of the step over all ranks, a value for each step of its pass."""
 
     __tablename__ = "collective_samples"
 
@@ -77,3 +77,4 @@ class CollectiveSampleRow(Rows):
     message_bytes: Mapped[int] = mapped_column(BigInteger)
     wire_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
     wait_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+    timed_in: Mapped[Pass] = mapped_column(choice(Pass, name="timed_in"))

@@ -50,6 +50,25 @@ def test_communication_is_summed_over_collectives_and_shares_follow_their_formul
     assert [item.where for item in summary.collectives] == ["mlp.forward", "mlp.backward"]
 
 
+def test_an_overlapped_collective_has_its_standalone_time_and_none_in_the_step() -> None:
+    alone = timing([400, 400, 400], [0, 0, 60], where="mlp.backward")
+    alone = alone.model_copy(update={"timed_in": Pass.STANDALONE})
+    result = two_ranks()
+    result = result.model_copy(update={"collectives": (result.collectives[0], alone)})
+    summary = summarise(result)
+    assert (summary.communication_time_us, summary.collective_share) == (None, None)
+    assert summary.wire_us == pytest.approx(0.2)
+    assert summary.standalone_communication_us == pytest.approx(0.4)
+    assert summary.exposed_communication_us == pytest.approx(0.75)
+
+
+def test_a_step_that_waits_for_nothing_needs_no_spans() -> None:
+    alone = timing([400], [0]).model_copy(update={"timed_in": Pass.STANDALONE})
+    both = (steps([1000]),) * 2
+    summary = summarise(trial({Pass.CLEAN: both, Pass.COMPUTE: both}, collectives=[alone]))
+    assert (summary.split_step_time_us, summary.perturbation) == (1.0, 0.0)
+
+
 def test_exposed_communication_below_zero_is_kept() -> None:
     summary = summarise(trial({Pass.CLEAN: (steps([100]),) * 2, Pass.COMPUTE: (steps([120]),) * 2}))
     assert summary.exposed_communication_us == pytest.approx(-0.02)

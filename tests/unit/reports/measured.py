@@ -7,7 +7,7 @@ from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.summary import CollectiveSummary, TrialSummary
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, PROOF
-from workers.contract.axes import Collective, GroupKind, Phase
+from workers.contract.axes import Collective, GroupKind, Pass, Phase
 from workers.contract.point import PointSpec
 from workers.contract.workload import expected_messages
 
@@ -25,9 +25,11 @@ def summary(
             message_bytes=message.message_bytes,
             time_us=step_us / 10,
             wait_us=step_us / 20,
+            timed_in=Pass.STANDALONE if message.is_overlapped else Pass.SPLIT,
         )
         for message in expected_messages(spec)
     )
+    num_in_step = sum(one.timed_in is Pass.SPLIT for one in collectives)
     has_backward = spec.phase is Phase.TRAIN
     return TrialSummary(
         step_time_us=step_us,
@@ -35,8 +37,8 @@ def summary(
         backward_time_us=step_us * (0.6 if has_backward else 0),
         split_step_time_us=step_us * (1.02 if collectives else 1),
         compute_time_us=step_us if compute_us is None else compute_us,
-        wire_us=step_us / 10 * len(collectives),
-        wait_us=step_us / 20 * len(collectives),
+        wire_us=step_us / 10 * num_in_step,
+        wait_us=step_us / 20 * num_in_step,
         p10_us=step_us * 0.9,
         p90_us=step_us * 1.3,
         min_us=step_us * 0.8,

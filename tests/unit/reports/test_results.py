@@ -7,7 +7,7 @@ from service.reports.results import report, with_trials
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point, steps
 from tests.unit.reports.measured import measured_trial, on_torch
-from workers.contract.axes import Pass, Phase
+from workers.contract.axes import Overlap, Pass, Phase
 from workers.contract.workload import flops_per_rank
 
 SPEC = point(tp_degree=2, batch=4)
@@ -64,6 +64,9 @@ def test_every_figure_comes_with_an_interval_over_replicates() -> None:
     assert result.step_time_us.ci_high > 120
     for name in type(result.estimates).model_fields:
         figure = getattr(result.estimates, name)
+        if name == "standalone_communication_us":
+            assert figure is None, "nothing of it is overlapped"
+            continue
         assert figure.ci_low < figure.median < figure.ci_high or figure.ci_low == figure.ci_high
 
 
@@ -95,6 +98,18 @@ def test_a_collective_too_short_for_the_clock_has_no_bandwidth() -> None:
     summary = trial.summary.model_copy(update={"collectives": (instant,)})
     (line,) = report([replace(trial, summary=summary)]).collectives
     assert (line.algbw_gb_per_s, line.busbw_gb_per_s) == (None, None)
+
+
+def test_what_runs_under_compute_has_no_time_in_the_step_and_is_added_to_nothing() -> None:
+    spec = SPEC.model_copy(update={"overlap": Overlap.BACKWARD})
+    trials = [measured_trial(spec, replicate=r, step_us=100, compute_us=95 + r) for r in range(3)]
+    result = report(trials)
+    assert (result.communication_time_us, result.collective_share) == (None, None)
+    assert result.exposed_communication_us == 4
+    assert result.standalone_communication_us == 10
+    assert [line.timed_in for line in result.collectives] == [Pass.SPLIT, Pass.STANDALONE]
+    plain = report([replace(trial, spec=SPEC) for trial in three_trials()])
+    assert plain.standalone_communication_us is None
 
 
 def test_one_rank_alone_communicates_nothing() -> None:
