@@ -135,7 +135,7 @@ class _Rounds:
         peers: Peers,
     ) -> None:
         self._clean = [tracks[Pass.CLEAN] for tracks in points]
-        self._turns = [tracks[kind] for kind in points[0] for tracks in points]
+        self._turns = [t[kind] for kind in Pass for t in points if kind in t]
         self._control = list(control.values())
         self._clock, self._peers = clock, peers
         self._num_rounds = len(points)

@@ -1,16 +1,16 @@
 """Collectives that run under compute are timed on their own; ranks that send to one another.
 
-Revises: 0002
+Revises: 0003
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 STANDALONE, SEND_RECV = "standalone", "send_recv"
-PASSES = ("clean", "split", "compute")
+PASSES = ("clean", "split", "compute", "control_gemm", "control_collective")
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter")
 
 
