@@ -49,7 +49,7 @@ def test_what_is_left_out_is_named(client: TestClient) -> None:
     lines[20] = lines[20][:60]
     report = bring(client, "\n".join(lines)).json()
     assert [one["line"] for one in report["skipped"]] == [21, at + 1]
-    assert "broken row of size 131072" in report["skipped"][0]["reason"]
+    assert "broken row of size 524288" in report["skipped"][0]["reason"]
     assert "algbw 339.38 is not size over time" in report["skipped"][1]["reason"]
     assert any("footer" in one for one in report["warnings"])
 

@@ -1,14 +1,14 @@
 """Curves of collective times over message sizes, taken from files of nccl-tests.
 
-Revises: 0002
+Revises: 0003
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 OPERATIONS = (
     "all_reduce",
