@@ -11,6 +11,10 @@ from workers.contract.hardware import DeviceFacts
 from workers.runtime.host import cpu_model, memory_bytes
 from workers.runtime.scheduling import pin
 
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+"""Of glibc's malloc.h: how much may lie free at the heap's end, how many blocks are mapped."""
+LARGEST_THRESHOLD = 2**31 - 1
+
 
 def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
     """Make the reserved device this process's own, before anything else touches one.
@@ -22,6 +26,7 @@ def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
         pin(setup.device_index)
         torch.set_num_threads(1)
         torch.set_flush_denormal(True)
+        keep_freed_memory()
         facts = DeviceFacts(
             kind="cpu", index=setup.device_index, name=cpu_model(), memory_bytes=memory_bytes()
         )
@@ -67,6 +72,19 @@ class PeakMemory:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def keep_freed_memory() -> None:
+    """Let this process's C allocator keep what is freed, as torch's allocator for a GPU does.
+
+    glibc else gives the end of its heap, and every large block, back at once: each step would take
+    the same pages from the kernel anew, a fault and a clearing each. `return_freed_memory` still
+    gives them back between points. Another C library keeps its own ways.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_MAX, 0)
+        mallopt(M_TRIM_THRESHOLD, LARGEST_THRESHOLD)
 
 
 def return_freed_memory(device: torch.device) -> None:

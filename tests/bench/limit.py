@@ -1,0 +1,198 @@
+"""Our MLP step over the least that it could be: its six products and two all-reduces, bare.
+
+    python -m tests.bench.limit [hidden ...]
+
+2048 tokens, tp_degree 2 over gloo, float32 and bfloat16; the reference writes into memory that is
+there, without autograd. What our step takes beyond it is split by references that come nearer:
+
+    activation            + GELU and its gradient, into memory that is there
+    gradient allocation   + all results in new memory
+    rest                  what remains: autograd, our Functions, Python
+
+Each is interleaved ABBA with the bare reference; parts are differences of ratios to it, so that
+they add up. Goals: ours at most 1.10 of the bare reference in float32, and at most 1.10 of the one
+with activation in bfloat16.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from tests.bench.pair_of_ranks import BenchRank, run_ranks
+from tests.bench.ratios import abba, report
+from workers.contract.axes import Block, Dtype, Phase
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+from workers.measure import TrainStep
+from workers.timing.clocks import Step
+from workers.tp.blocks import draw_shard
+from workers.tp.group import TensorParallelGroup
+
+HIDDEN = (1024, 2048)
+NUM_TOKENS = 2048
+REPEATS = 7
+GOAL = 1.10
+
+
+class BareStep:
+    """Legend: T tokens, H hidden, F this rank's inner width. All results stay where they are."""
+
+    def __init__(
+        self,
+        weights: Sequence[Tensor],
+        x_TH: Tensor,
+        grad_TH: Tensor,
+        group: TensorParallelGroup,
+        *,
+        activates: bool,
+    ) -> None:
+        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
+        self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
+        self._activates = activates
+        inner = (x_TH.shape[0], self._up_FH.shape[0])
+        self._up_TF, self._inner_TF, self._dinner_TF, self._dup_TF = (
+            torch.randn(inner).to(x_TH.dtype) for _ in range(4)
+        )
+        self._y_TH, self._dx_TH = torch.empty_like(x_TH), torch.empty_like(x_TH)
+        self._dup_FH, self._ddown_HF = (
+            torch.empty_like(self._up_FH),
+            torch.empty_like(self._down_HF),
+        )
+        self.has_backward = True
+
+    def forward(self) -> Tensor:
+        """Two products, one all-reduce."""
+        torch.mm(self._x_TH, self._up_FH.T, out=self._up_TF)
+        if self._activates:
+            torch.ops.aten.gelu.out(self._up_TF, out=self._inner_TF)
+        torch.mm(self._inner_TF, self._down_HF.T, out=self._y_TH)
+        return self._group.collectives.all_reduce(self._y_TH, where="mlp.forward")
+
+    def backward(self, output: Tensor) -> None:
+        """Four products, one all-reduce."""
+        del output
+        torch.mm(self._grad_TH, self._down_HF, out=self._dinner_TF)
+        torch.mm(self._grad_TH.T, self._inner_TF, out=self._ddown_HF)
+        if self._activates:
+            torch.ops.aten.gelu_backward.grad_input(
+                self._dinner_TF, self._up_TF, grad_input=self._dup_TF
+            )
+        torch.mm(self._dup_TF, self._up_FH, out=self._dx_TH)
+        self._group.collectives.all_reduce(self._dx_TH, where="mlp.backward")
+        torch.mm(self._dup_TF.T, self._x_TH, out=self._dup_FH)
+
+
+class AllocatingStep:
+    """The same with activation; every result is new, and dropped when the step is over."""
+
+    def __init__(
+        self,
+        weights: Sequence[Tensor],
+        x_TH: Tensor,
+        grad_TH: Tensor,
+        group: TensorParallelGroup,
+    ) -> None:
+        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
+        self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
+        self._kept = (x_TH, x_TH)
+        self.has_backward = True
+
+    def forward(self) -> Tensor:
+        """Keeps what backward reads."""
+        up_TF = torch.mm(self._x_TH, self._up_FH.T)
+        inner_TF = torch.ops.aten.gelu(up_TF)
+        self._kept = (up_TF, inner_TF)
+        y_TH = torch.mm(inner_TF, self._down_HF.T)
+        return self._group.collectives.all_reduce(y_TH, where="mlp.forward")
+
+    def backward(self, output: Tensor) -> None:
+        """Gradients of input and weights are held together, as a caller would have them."""
+        del output
+        up_TF, inner_TF = self._kept
+        dinner_TF = torch.mm(self._grad_TH, self._down_HF)
+        ddown_HF = torch.mm(self._grad_TH.T, inner_TF)
+        dup_TF = torch.ops.aten.gelu_backward(dinner_TF, up_TF)
+        dx_TH = torch.mm(dup_TF, self._up_FH)
+        self._group.collectives.all_reduce(dx_TH, where="mlp.backward")
+        dup_FH = torch.mm(dup_TF.T, self._x_TH)
+        del ddown_HF, dup_FH
+        self._kept = (self._x_TH, self._x_TH)
+
+
+def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
+    """Print the ratios and their split on rank 0; return whether the goal is met."""
+    spec = _spec(hidden, dtype, rank.group.size)
+    torch_dtype: torch.dtype = getattr(torch, dtype)
+    cpu = torch.device("cpu")
+    block = draw_shard(spec, rank=rank.group.rank, seed=1, device=cpu, dtype=torch_dtype)
+    x, grad = (torch.randn(spec.input_shape).to(torch_dtype) for _ in range(2))
+    x_TH, grad_TH = x.view(NUM_TOKENS, hidden), grad.view(NUM_TOKENS, hidden)
+    given = (block.weights, x_TH, grad_TH, rank.group)
+    steps: dict[str, Step] = {
+        "bare": BareStep(*given, activates=False),
+        "activation": BareStep(*given, activates=True),
+        "allocating": AllocatingStep(*given),
+        "ours": TrainStep(block, x.clone().requires_grad_(), grad, rank.group),
+    }
+    blocks = {name: rank.block(step, num_steps=1) for name, step in steps.items()}
+    for run in blocks.values():
+        run()
+    ratios = {
+        name: abba(run, blocks["bare"], repeats=REPEATS)
+        for name, run in blocks.items()
+        if name != "bare"
+    }
+    middle = {name: median(values) for name, values in ratios.items()}
+    judged = middle["ours"] if dtype is Dtype.FLOAT32 else middle["ours"] / middle["activation"]
+    if rank.is_first:
+        report(
+            "limit",
+            ratios["ours"],
+            hidden=hidden,
+            dtype=dtype,
+            activation=round(middle["activation"] - 1, 4),
+            gradient_allocation=round(middle["allocating"] - middle["activation"], 4),
+            rest=round(middle["ours"] - middle["allocating"], 4),
+            judged=round(judged, 4),
+            goal=GOAL,
+            load=round(os.getloadavg()[0], 2),
+        )
+    return judged <= GOAL
+
+
+def compare_all(rank: BenchRank, *, hidden: Sequence[int]) -> bool:
+    """Every width and dtype; whether all goals are met."""
+    are_met = [
+        compare(rank, hidden=width, dtype=dtype)
+        for width in hidden
+        for dtype in (Dtype.FLOAT32, Dtype.BFLOAT16)
+    ]
+    return all(are_met)
+
+
+def _spec(hidden: int, dtype: Dtype, degree: int) -> PointSpec:
+    shape = {"hidden_size": hidden, "intermediate_size": 4 * hidden, "num_attention_heads": 8}
+    return PointSpec(
+        model=ModelShape.model_validate(shape),
+        block=Block.MLP,
+        phase=Phase.TRAIN,
+        tp_degree=degree,
+        batch=1,
+        seq=NUM_TOKENS,
+        dtype=dtype,
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Return 0 where every goal is met."""
+    hidden = [int(argument) for argument in arguments] or list(HIDDEN)
+    return 0 if run_ranks(2, partial(compare_all, hidden=hidden)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
