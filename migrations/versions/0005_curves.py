@@ -1,14 +1,14 @@
 """Curves of collective times over message sizes, taken from files of nccl-tests.
 
-Revises: 0003
+Revises: 0004
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 OPERATIONS = (
     "all_reduce",
