@@ -22,6 +22,7 @@ from service.api import (
     results,
     sweeps,
     tokens,
+    topology,
 )
 from service.api.access import access_of
 from service.api.envelope import Envelope
@@ -41,6 +42,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     memory.router,
     models.router,
     nodes.router,
+    topology.router,
     tokens.router,
     health.router,
     docs.router,

@@ -98,6 +98,14 @@ MEMORY: dict[str, Example] = {
     ),
 }
 
+TOPOLOGY = """\
+        GPU0    GPU1    GPU2    GPU3
+GPU0     X      NV4     NODE    NODE
+GPU1    NV4      X      NODE    NODE
+GPU2    NODE    NODE     X      NV4
+GPU3    NODE    NODE    NV4      X
+"""
+
 NCCL_TESTS_TEXT = """\
 # Collective test starting: all_reduce_perf
 #       size         count    type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, Entry] = {
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
     "curves": Entry("curves", "Show collective times over message sizes.", READ),
+    "topology": Entry("topology", "Explain what `nvidia-smi topo -m` printed.", READ),
     "nodes": Entry("nodes", "List the machines that measure.", READ),
     "import": Entry("import_results", "Bring in what nccl-tests printed.", KEEP),
     "token": Entry("token", "Create, list and revoke access tokens.", KEEP),

@@ -274,6 +274,24 @@ class Curve(Wire):
         return f"{self.hardware}: {self.op} of {self.dtype} among {self.num_ranks} ranks{nodes}"
 
 
+class DegreeSets(Wire):
+    """Which GPUs a tp_degree should take."""
+
+    tp_degree: int
+    worst_link: str
+    passes: str
+    sets: tuple[tuple[int, ...], ...]
+
+
+class TopologyReport(Wire):
+    """How the GPUs of a machine are connected."""
+
+    num_gpus: int
+    fabric: str
+    tp_degrees: tuple[DegreeSets, ...]
+    warnings: tuple[str, ...] = ()
+
+
 class SkippedRow(Wire):
     """A row of a file that was not taken."""
 

@@ -78,6 +78,25 @@ def best_set(topology: Topology, size: int) -> tuple[int, ...]:
     raise AssertionError("with every link allowed any GPUs form a group")
 
 
+def best_sets(topology: Topology, size: int) -> tuple[tuple[int, ...], ...]:
+    """Groups of `size` GPUs, none in two of them, each as good as the best one.
+
+    Taken one after the other, so that a cleverer choice may find more of them.
+    """
+    first = best_set(topology, size)
+    worst = badness(topology.worst_link(first))
+    sets = [first]
+    left = [index for index in range(len(topology.links)) if index not in first]
+    while len(left) >= size:
+        links = tuple(tuple(topology.links[a][b] for b in left) for a in left)
+        found = tuple(left[index] for index in best_set(Topology(links=links), size))
+        if badness(topology.worst_link(found)) > worst:
+            break
+        sets.append(found)
+        left = [index for index in left if index not in found]
+    return tuple(sets)
+
+
 def _first_clique(
     peers: Sequence[set[int]], candidates: set[int], size: int
 ) -> tuple[int, ...] | None:

@@ -50,6 +50,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "plan_memory",
         "import_results",
         "list_curves",
+        "explain_topology",
         "list_models",
         "list_nodes",
         "create_token",
