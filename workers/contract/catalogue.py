@@ -23,7 +23,7 @@ def shape_or_fields(element: object) -> object:
     Those are left to the caller's validation, whose errors then carry the path to each field.
     """
     if isinstance(element, str):
-        return _preset(element).shape
+        return find_preset(element).shape
     if is_hf_config(element):
         return shape_from_config(element)
     if isinstance(element, dict | ModelShape):
@@ -37,7 +37,7 @@ def shape_or_fields(element: object) -> object:
 def whole_model_or_fields(element: object) -> object:
     """Do the same for a whole model, whose explicit form is a layer and how many there are."""
     if isinstance(element, str):
-        return _preset(element).model
+        return find_preset(element).model
     if is_hf_config(element):
         return whole_model_from_config(element)
     if isinstance(element, dict | WholeModel):
@@ -49,7 +49,8 @@ def whole_model_or_fields(element: object) -> object:
     raise ValueError(msg)
 
 
-def _preset(name: str) -> Preset:
+def find_preset(name: str) -> Preset:
+    """Return the model of this name; ValueError names those that are known."""
     known = name.strip().lower()
     known = OTHER_NAMES.get(known, known)
     if known in PRESETS:

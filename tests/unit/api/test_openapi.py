@@ -51,6 +51,8 @@ def test_operations_have_stable_names(document: Document) -> None:
         "import_results",
         "list_curves",
         "explain_topology",
+        "recommend_degree",
+        "list_ranges",
         "list_models",
         "list_nodes",
         "create_token",

@@ -1,0 +1,162 @@
+"""Which TP degree to run a model with, and why not another.
+
+A degree is possible where it divides the model, fits the memory and stays within one node. From the
+smallest possible one the choice moves to a larger one only where that pays: its communication is at
+most the threshold of the step, and its speed-up is beyond doubt worth it. For latency any speed-up
+is; for throughput it has to exceed what as many GPUs would give as further replicas of the model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from service.analysis.interval import Estimate
+from service.analysis.recommendation.evidence import Evidence, speed_up
+
+DEFAULT_THRESHOLD = 0.15
+
+
+class Objective(StrEnum):
+    """What to make the best of."""
+
+    LATENCY = "latency"
+    """The time of a step."""
+    THROUGHPUT = "throughput"
+    """Tokens per second and GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Degree:
+    """One TP degree and what it takes."""
+
+    tp_degree: int
+    obstacle: str | None
+    """Why the model does not divide."""
+    needed_bytes: int | None
+    """Of one GPU; None where it does not divide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One node."""
+
+    memory_bytes: int
+    """Of one device."""
+    num_devices: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A degree, judged."""
+
+    degree: Degree
+    is_possible: bool
+    """Divides, fits and stays within a node."""
+    evidence: Evidence | None
+    reason: str
+    over: int | None = None
+    """The smaller degree that its speed-up is against: the best one so far."""
+    speed_up: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The recommendation."""
+
+    tp_degree: int | None
+    """None where nothing is possible."""
+    candidates: tuple[Candidate, ...]
+
+
+def choose(
+    degrees: Sequence[Degree],
+    evidence: Mapping[int, Evidence],
+    *,
+    room: Room,
+    objective: Objective,
+    threshold: float,
+    rng: np.random.Generator,
+) -> Choice:
+    """Climb from the smallest possible degree."""
+    best: int | None = None
+    candidates = []
+    for degree in sorted(degrees, key=lambda one: one.tp_degree):
+        known = evidence.get(degree.tp_degree)
+        against = _impossible(degree, room)
+        if against is not None or best is None:
+            best = degree.tp_degree if against is None else best
+            candidates.append(
+                Candidate(
+                    degree=degree,
+                    is_possible=against is None,
+                    evidence=known,
+                    reason=against or "the smallest degree that divides and fits",
+                )
+            )
+            continue
+        gain = _gain(evidence.get(best), known, rng=rng)
+        needed = 1.0 if objective is Objective.LATENCY else degree.tp_degree / best
+        doubt = _doubt(known, gain, needed=needed, threshold=threshold)
+        candidates.append(
+            Candidate(
+                degree=degree,
+                is_possible=True,
+                evidence=known,
+                reason=doubt or _pays(gain, needed=needed, over=best),
+                over=best,
+                speed_up=gain,
+            )
+        )
+        best = best if doubt else degree.tp_degree
+    return Choice(best, tuple(candidates))
+
+
+def _impossible(degree: Degree, room: Room) -> str | None:
+    if degree.obstacle is not None or degree.needed_bytes is None:
+        return degree.obstacle
+    if degree.needed_bytes > room.memory_bytes:
+        return (
+            f"needs {degree.needed_bytes / 1e9:.1f} GB of a GPU's {room.memory_bytes / 1e9:.1f} GB"
+        )
+    if degree.tp_degree > room.num_devices:
+        return (
+            f"leaves the node of {room.num_devices} devices: its all-reduces would cross the "
+            "network"
+        )
+    return None
+
+
+def _gain(
+    smaller: Evidence | None, larger: Evidence | None, *, rng: np.random.Generator
+) -> Estimate | None:
+    if smaller is None or larger is None:
+        return None
+    return speed_up(smaller, larger, rng=rng)
+
+
+def _doubt(
+    known: Evidence | None, gain: Estimate | None, *, needed: float, threshold: float
+) -> str | None:
+    """Why it does not pay to go to this degree; None where it does."""
+    if known is None or gain is None:
+        return "nothing was measured or predicted that it could be compared by"
+    if known.communication_share > threshold:
+        share = f"{known.communication_share:.0%} of its step is communication"
+        return f"{share}, more than {threshold:.0%}"
+    if gain.low is None or gain.low <= needed:
+        return f"{_said(gain)}, not beyond doubt more than {needed:g}"
+    return None
+
+
+def _pays(gain: Estimate | None, *, needed: float, over: int) -> str:
+    if gain is None:
+        raise AssertionError("what pays was compared")
+    return f"{_said(gain)} over tp_degree {over}, more than {needed:g}"
+
+
+def _said(gain: Estimate) -> str:
+    if gain.low is None or gain.high is None:
+        return f"speed-up {gain.median:.2f} from one replicate"
+    return f"speed-up {gain.median:.2f} ({gain.low:.2f} to {gain.high:.2f})"

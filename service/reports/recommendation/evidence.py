@@ -1,0 +1,147 @@
+"""Evidence for each TP degree of a model: from stored trials, and from a predictor where none."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import median
+
+import numpy as np
+
+from service.analysis.interval import estimate
+from service.analysis.recommendation.evidence import Basis, Evidence, Predicted, Predictor
+from service.store.results import MeasuredTrial
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+
+PARTS = (Block.ATTENTION, Block.MLP)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The step that a recommendation is about: one layer, or its parts."""
+
+    layer: ModelShape
+    phase: Phase
+    batch: int
+    seq: int
+    dtype: Dtype
+    blocks: tuple[Block, ...] = PARTS
+
+    def spec(self, block: Block, tp_degree: int) -> PointSpec:
+        """One block of it at one degree."""
+        return PointSpec(
+            model=self.layer,
+            block=block,
+            phase=self.phase,
+            tp_degree=tp_degree,
+            batch=self.batch,
+            seq=self.seq,
+            dtype=self.dtype,
+        )
+
+    @property
+    def label(self) -> str:
+        """In a few words."""
+        return f"{' + '.join(self.blocks)}, batch {self.batch}, seq {self.seq}, {self.dtype}"
+
+
+def gather(
+    question: Question,
+    trials: Sequence[MeasuredTrial],
+    degrees: Iterable[int],
+    predict: Predictor | None,
+) -> dict[int, Evidence]:
+    """Measured at the nearest batch and sequence that two degrees have; predicted for the rest."""
+    usable = [trial for trial in trials if _is_of(trial.spec, question)]
+    nearest = _nearest(question, usable)
+    found: dict[int, Evidence] = {}
+    if nearest is not None:
+        question = nearest
+        for degree in {trial.spec.tp_degree for trial in usable}:
+            if one := _measured(question, usable, degree):
+                found[degree] = one
+    for degree in degrees:
+        if degree not in found and predict and (one := _predicted(question, degree, predict)):
+            found[degree] = one
+    return found
+
+
+def _is_of(spec: PointSpec, question: Question) -> bool:
+    return (
+        spec.model.model_copy(update={"name": ""}) == question.layer.model_copy(update={"name": ""})
+        and spec.phase is question.phase
+        and spec.arrangement is Arrangement.COLUMN_ROW
+        and spec.collective_impl is CollectiveImpl.BACKEND
+        and spec.overlap is Overlap.NONE
+    )
+
+
+def _nearest(question: Question, trials: Sequence[MeasuredTrial]) -> Question | None:
+    """The blocks, batch, sequence and dtype closest to what is asked, of what two degrees have."""
+    degrees: dict[tuple[int, int, Dtype], dict[Block, set[int]]] = {}
+    for spec in (trial.spec for trial in trials):
+        where = degrees.setdefault((spec.batch, spec.seq, spec.dtype), {})
+        where.setdefault(spec.block, set()).add(spec.tp_degree)
+    candidates = [
+        Question(question.layer, question.phase, batch, seq, dtype, blocks)
+        for (batch, seq, dtype), by_block in degrees.items()
+        if (blocks := _comparable(by_block))
+    ]
+    return min(candidates, key=lambda one: _distance(question, one), default=None)
+
+
+def _comparable(by_block: Mapping[Block, set[int]]) -> tuple[Block, ...]:
+    """Whole layers, else both parts of one, else the one part there is, at two degrees or more."""
+    for blocks in ((Block.LAYER,), PARTS, (Block.MLP,), (Block.ATTENTION,)):
+        if len(set.intersection(*(by_block.get(block, set()) for block in blocks))) > 1:
+            return blocks
+    return ()
+
+
+def _distance(asked: Question, there: Question) -> tuple[float, bool, int]:
+    away = abs(log(there.batch / asked.batch)) + abs(log(there.seq / asked.seq))
+    return away, there.dtype is not asked.dtype, -len(there.blocks)
+
+
+def _measured(question: Question, trials: Sequence[MeasuredTrial], degree: int) -> Evidence | None:
+    by_replicate: dict[tuple[str, int], list[MeasuredTrial]] = {}
+    keys = {question.spec(block, degree).spec_key for block in question.blocks}
+    for trial in trials:
+        if trial.spec.spec_key in keys:
+            by_replicate.setdefault((trial.sweep_id, trial.replicate), []).append(trial)
+    whole = {key: own for key, own in by_replicate.items() if len(own) == len(question.blocks)}
+    if not whole:
+        return None
+    steps = {key: sum(one.summary.step_time_us for one in own) for key, own in whole.items()}
+    known = estimate(list(steps.values()), rng=np.random.default_rng(degree))
+    shares = [
+        sum(one.summary.exposed_communication_us for one in own) / steps[key]
+        for key, own in whole.items()
+    ]
+    return Evidence(
+        basis=Basis.MEASURED,
+        step_us=known.median,
+        low_us=known.median if known.low is None else known.low,
+        high_us=known.median if known.high is None else known.high,
+        communication_share=max(median(shares), 0),
+        label=question.label,
+        replicates=steps,
+    )
+
+
+def _predicted(question: Question, degree: int, predict: Predictor) -> Evidence | None:
+    parts: list[Predicted] = []
+    for block in question.blocks:
+        if (one := predict(question.spec(block, degree))) is None:
+            return None
+        parts.append(one)
+    step_us = sum(one.step_us for one in parts)
+    return Evidence(
+        basis=Basis.PREDICTED,
+        step_us=step_us,
+        low_us=sum(one.low_us for one in parts),
+        high_us=sum(one.high_us for one in parts),
+        communication_share=sum(one.communication_us for one in parts) / step_us,
+        label=f"{question.label}, {parts[0].label}",
+    )

@@ -1,0 +1,73 @@
+"""Where a model could run: hardware that was seen, or an accelerator whose data are published."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from service.analysis.recommendation.choice import Room
+from service.analysis.recommendation.evidence import Predictor
+from service.analysis.recommendation.published import from_published
+from service.errors import FieldError, InvalidRequestError
+from service.store import fleet
+from workers.contract.hardware import Hardware
+from workers.contract.published import ACCELERATORS, Accelerator
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One kind of hardware."""
+
+    name: str
+    room: Room
+    hardware_key: str | None
+    """None where it was never seen here."""
+    predict: Predictor | None
+
+
+def find_places(session: Session, names: tuple[str, ...]) -> list[Place]:
+    """Return one for each name: a hardware_key, part of a seen name, or a published name.
+
+    Without any name all hardware that was seen. InvalidRequestError names what is known.
+    """
+    seen = {key: _seen(session, key, facts) for key, facts in fleet.hardware(session).items()}
+    if not names:
+        if not seen:
+            raise _unknown(None, [])
+        return list(seen.values())
+    return [place for name in names for place in _named(name, seen)]
+
+
+def _named(name: str, seen: dict[str, Place]) -> list[Place]:
+    if name in seen:
+        return [seen[name]]
+    wanted = name.lower()
+    if exact := [one for one in ACCELERATORS.values() if one.name.lower() == wanted]:
+        here = [place for place in seen.values() if place.name.lower() == wanted]
+        return here or [published(exact[0])]
+    found = [place for place in seen.values() if wanted in place.name.lower()]
+    if not found:
+        raise _unknown(name, [place.name for place in seen.values()])
+    return found
+
+
+def published(accelerator: Accelerator) -> Place:
+    """A server of an accelerator as its maker publishes it."""
+    room = Room(round(accelerator.memory_gb * 1e9), accelerator.num_devices)
+    return Place(accelerator.name, room, None, from_published(accelerator))
+
+
+def _seen(session: Session, key: str, facts: Hardware) -> Place:
+    """The least memory that a node of it showed; what its kind says where no node is known."""
+    nodes = [n.facts for n in fleet.nodes(session) if n.facts.hardware.hardware_key == key]
+    memory = min((node.slot_memory_bytes for node in nodes), default=facts.memory_class_gib * GIB)
+    slots = max((node.num_slots for node in nodes), default=facts.num_devices)
+    return Place(facts.accelerator, Room(memory, slots), key, None)
+
+
+def _unknown(name: str | None, seen: list[str]) -> InvalidRequestError:
+    known = ", ".join([*dict.fromkeys(seen), *ACCELERATORS])
+    what = "no hardware was seen yet" if name is None else f"{name!r} is no known hardware"
+    detail = f"{what}; known are {known}"
+    return InvalidRequestError(detail, errors=(FieldError(pointer="?hardware", detail=detail),))

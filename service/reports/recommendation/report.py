@@ -1,0 +1,199 @@
+"""The TP degree to run a model with, for each hardware and batch, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.analysis.memory_plan.plan import plan
+from service.analysis.memory_plan.precision import Precision
+from service.analysis.memory_plan.question import MemoryQuestion, Recomputation, judge
+from service.analysis.recommendation.choice import (
+    Candidate,
+    Choice,
+    Degree,
+    Objective,
+    choose,
+)
+from service.analysis.recommendation.evidence import Basis
+from service.reports.estimates import EstimateReport
+from service.reports.recommendation.evidence import PARTS, Question, gather
+from service.reports.recommendation.places import Place, find_places
+from service.store.results import MeasuredTrial, ResultFilter, measured
+from workers.contract.axes import Dtype, Phase
+from workers.contract.frozen import Frozen
+from workers.contract.point import LARGEST_TP_DEGREE
+from workers.contract.whole_model import WholeModel
+
+ALLOCATOR = 1.1
+"""A tenth for allocator and framework, as for a point's estimate before it is queued."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the recommendation is for."""
+
+    model: WholeModel
+    hardware: tuple[str, ...]
+    batches: tuple[int, ...]
+    seq: int
+    phase: Phase
+    dtype: Dtype
+    objective: Objective
+    threshold: float
+
+
+class CandidateReport(Frozen):
+    """One TP degree, judged."""
+
+    tp_degree: int
+    is_possible: bool = Field(description="Divides, fits the memory and stays within a node.")
+    needed_bytes: int | None = Field(
+        description="Of one GPU, a tenth for the allocator included; null where it does not divide."
+    )
+    basis: Basis | None = Field(description="Of the step time; null where there is none.")
+    label: str | None = Field(description="What exactly was measured or predicted.")
+    step_time_us: float | None
+    communication_share: float | None
+    over: int | None = Field(description="The smaller degree that the speed-up is against.")
+    speed_up: EstimateReport | None
+    reason: str
+
+
+class RecommendationReport(Frozen):
+    """For one hardware and batch."""
+
+    model: str
+    hardware: str
+    hardware_key: str | None = Field(description="Null for hardware known from data sheets alone.")
+    device_memory_bytes: int
+    phase: Phase
+    batch: int
+    seq: int
+    dtype: Dtype
+    objective: Objective
+    threshold: float = Field(description="Largest share of communication in a step.")
+    tp_degree: int | None = Field(description="Null where no degree is possible.")
+    basis: Basis | None = Field(description="Of the degree that is recommended.")
+    candidates: tuple[CandidateReport, ...]
+    sentence: str
+
+
+def recommend(session: Session, asked: Asked) -> tuple[RecommendationReport, ...]:
+    """Recommend for every hardware and batch; InvalidRequestError where hardware is unknown."""
+    found = []
+    for place in find_places(session, asked.hardware):
+        trials = _trials(session, asked, place)
+        found += [report(asked, place, batch, trials) for batch in asked.batches]
+    return tuple(found)
+
+
+def _trials(session: Session, asked: Asked, place: Place) -> Sequence[MeasuredTrial]:
+    if place.hardware_key is None:
+        return ()
+    return measured(
+        session,
+        ResultFilter(
+            models=(asked.model.layer.name,),
+            phases=(asked.phase,),
+            hardware_keys=(place.hardware_key,),
+        ),
+    )
+
+
+def report(
+    asked: Asked, place: Place, batch: int, trials: Sequence[MeasuredTrial]
+) -> RecommendationReport:
+    """Recommend for one hardware and batch from what was measured there. Pure."""
+    numbers = _powers_of_two(2 * place.room.num_devices)
+    question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype, PARTS)
+    degrees = [_degree(asked, number, batch) for number in numbers]
+    divides = [one.tp_degree for one in degrees if one.obstacle is None]
+    choice = choose(
+        degrees,
+        gather(question, trials, divides, place.predict),
+        room=place.room,
+        objective=asked.objective,
+        threshold=asked.threshold,
+        rng=np.random.default_rng(batch),
+    )
+    return _publish(asked, place, batch, choice)
+
+
+def _powers_of_two(largest: int) -> list[int]:
+    return [2**k for k in range(7) if 2**k <= min(largest, LARGEST_TP_DEGREE)]
+
+
+def _degree(asked: Asked, tp_degree: int, batch: int) -> Degree:
+    """Plan its memory: training with ZeRO stage 0 and selective recomputation."""
+    is_training = asked.phase.has_backward
+    question = MemoryQuestion(
+        model=asked.model,
+        phase=asked.phase,
+        precision=_precision(asked.dtype, is_training=is_training),
+        tp_degree=tp_degree,
+        recomputation=Recomputation.SELECTIVE if is_training else Recomputation.NONE,
+        batch=batch,
+        seq=asked.seq,
+    )
+    if obstacle := judge(question):
+        return Degree(tp_degree, obstacle.reason, None)
+    return Degree(tp_degree, None, round(plan(question).total_bytes * ALLOCATOR))
+
+
+def _precision(dtype: Dtype, *, is_training: bool) -> Precision:
+    if dtype is Dtype.FLOAT32:
+        return Precision.FLOAT32
+    return Precision(f"{dtype}_mixed") if is_training else Precision(dtype)
+
+
+def _publish(asked: Asked, place: Place, batch: int, choice: Choice) -> RecommendationReport:
+    chosen = next(
+        (one for one in choice.candidates if one.degree.tp_degree == choice.tp_degree), None
+    )
+    basis = chosen.evidence.basis if chosen and chosen.evidence else None
+    return RecommendationReport(
+        model=asked.model.layer.name,
+        hardware=place.name,
+        hardware_key=place.hardware_key,
+        device_memory_bytes=place.room.memory_bytes,
+        phase=asked.phase,
+        batch=batch,
+        seq=asked.seq,
+        dtype=asked.dtype,
+        objective=asked.objective,
+        threshold=asked.threshold,
+        tp_degree=choice.tp_degree,
+        basis=basis,
+        candidates=tuple(_candidate(one) for one in choice.candidates),
+        sentence=_sentence(asked, place, batch, chosen),
+    )
+
+
+def _candidate(one: Candidate) -> CandidateReport:
+    known = one.evidence
+    return CandidateReport(
+        tp_degree=one.degree.tp_degree,
+        is_possible=one.is_possible,
+        needed_bytes=one.degree.needed_bytes,
+        basis=known and known.basis,
+        label=known and known.label,
+        step_time_us=known and known.step_us,
+        communication_share=known and known.communication_share,
+        over=one.over,
+        speed_up=one.speed_up and EstimateReport.of(one.speed_up),
+        reason=one.reason,
+    )
+
+
+def _sentence(asked: Asked, place: Place, batch: int, chosen: Candidate | None) -> str:
+    where = (
+        f"{asked.model.layer.name} {asked.phase} on {place.name}, batch {batch}, seq {asked.seq}"
+    )
+    if chosen is None:
+        return f"{where}: no tp_degree is possible"
+    known = chosen.evidence
+    source = f"{known.basis} ({known.label})" if known else "by memory alone"
+    return f"{where}: tp_degree {chosen.degree.tp_degree} for {asked.objective}, {source}"

@@ -1,0 +1,54 @@
+import pytest
+from fastapi.testclient import TestClient
+
+from service.store.engine import Sessions
+from tests.integration.api.measuring import BODY, measure_all, register
+
+MINE = "/v1/recommendation?model=pythia-31m&phase=train&dtype=float32&threshold=0.5&seq=1"
+
+
+def test_results_of_this_service_come_first_and_published_figures_stand_in(
+    client: TestClient, sessions: Sessions
+) -> None:
+    assert client.post("/v1/sweeps", json=BODY).status_code == 202
+    measure_all(sessions, lambda spec: 1000 * spec.batch / spec.tp_degree)
+    answer = client.get(f"{MINE}&batch=2,100")
+    assert answer.status_code == 200
+    near, far = answer.json()["items"]
+    assert [(one["tp_degree"], one["basis"]) for one in (near, far)] == [(2, "measured")] * 2
+    assert "mlp, batch 1, seq 1, float32" in near["sentence"]
+    assert "mlp, batch 64, seq 1, float32" in far["sentence"]
+    answer = client.get("/v1/recommendation", params={"model": "gpt2", "hardware": "H100 SXM"})
+    (one,) = answer.json()["items"]
+    assert (one["tp_degree"], one["basis"], one["hardware_key"]) == (1, "predicted", None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "says"),
+    [
+        ({"hardware": "abacus"}, "?hardware", "known are Test CPU, A100 SXM 40GB"),
+        ({"model": "gpt-5"}, "?model", "is not a known model"),
+        ({"batch": "0"}, "?batch", "greater than or equal to 1"),
+        ({"objective": "cheapness"}, "?objective", "'latency' or 'throughput'"),
+    ],
+)
+def test_what_cannot_be_answered_names_the_parameter_and_what_is_known(
+    client: TestClient, sessions: Sessions, wrong: dict[str, str], pointer: str, says: str
+) -> None:
+    register(sessions)
+    answer = client.get("/v1/recommendation", params={"model": "gpt2", **wrong})
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"].startswith(pointer)
+    assert says in error["detail"]
+
+
+def test_no_hardware_seen_and_none_named_is_said(client: TestClient) -> None:
+    answer = client.get("/v1/recommendation", params={"model": "gpt2"})
+    assert answer.status_code == 422
+    assert "no hardware was seen yet" in answer.json()["detail"]
+
+
+def test_ranges_are_listed_for_all_presets(client: TestClient) -> None:
+    items = client.get("/v1/recommendation/ranges").json()["items"]
+    assert {"llama-2-7b", "llama-3-405b"} <= {one["model"] for one in items}

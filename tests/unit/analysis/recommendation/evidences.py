@@ -1,0 +1,24 @@
+from service.analysis.recommendation.evidence import Basis, Evidence
+
+
+def predicted(step_us: float, *, share: float = 0.1, band: float = 0.0) -> Evidence:
+    return Evidence(
+        basis=Basis.PREDICTED,
+        step_us=step_us,
+        low_us=step_us * (1 - band),
+        high_us=step_us * (1 + band),
+        communication_share=share,
+        label="layer",
+    )
+
+
+def measured(*steps_us: float, share: float = 0.1) -> Evidence:
+    return Evidence(
+        basis=Basis.MEASURED,
+        step_us=sorted(steps_us)[len(steps_us) // 2],
+        low_us=min(steps_us),
+        high_us=max(steps_us),
+        communication_share=share,
+        label="layer",
+        replicates={("sweep", r): step for r, step in enumerate(steps_us)},
+    )

@@ -1,0 +1,165 @@
+"""Recommendations from trials with given times, and from published figures."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.analysis.recommendation.choice import Objective, Room
+from service.analysis.recommendation.evidence import Basis
+from service.reports.recommendation.places import Place, published
+from service.reports.recommendation.ranges import ranges
+from service.reports.recommendation.report import Asked, RecommendationReport, report
+from service.store.results import MeasuredTrial
+from tests.unit.reports.measured import measured_trial
+from workers.contract.axes import Block, Dtype, Phase
+from workers.contract.point import PointSpec
+from workers.contract.presets import PRESETS
+from workers.contract.published import ACCELERATORS
+from workers.contract.sharding import find_obstacle
+
+SEEN = Place("Test CPU", Room(memory_bytes=8 << 30, num_devices=4), "h1:test", None)
+
+
+def asked(model: str = "gpt2", **more: object) -> Asked:
+    usual: dict[str, object] = {
+        "hardware": (),
+        "batches": (1,),
+        "seq": 1,
+        "phase": Phase.PREFILL,
+        "dtype": Dtype.FLOAT32,
+        "objective": Objective.LATENCY,
+        "threshold": 0.5,
+    }
+    return Asked(model=PRESETS[model].model, **{**usual, **more})  # type: ignore[arg-type]
+
+
+def trials(
+    by_degree: dict[int, float],
+    *,
+    batch: int = 8,
+    blocks: tuple[Block, ...] = (Block.ATTENTION, Block.MLP),
+    compute: float = 0.8,
+) -> list[MeasuredTrial]:
+    """Three replicates of each block at each degree; compute is that share of the step."""
+    return [
+        measured_trial(
+            PointSpec(
+                model=PRESETS["gpt2"].shape,
+                block=block,
+                phase=Phase.PREFILL,
+                tp_degree=degree,
+                batch=batch,
+                seq=1,
+            ),
+            replicate=r,
+            step_us=step_us * (1 + r / 50),
+            compute_us=step_us * (1 + r / 50) * (compute if degree > 1 else 1),
+        )
+        for degree, step_us in by_degree.items()
+        for block in blocks
+        for r in range(3)
+    ]
+
+
+def test_measured_steps_of_both_blocks_decide_where_there_are_any() -> None:
+    found = report(asked(), SEEN, 8, trials({1: 100, 2: 60, 4: 58}))
+    assert (found.tp_degree, found.basis) == (4, Basis.MEASURED)
+    two = found.candidates[1]
+    assert two.step_time_us == pytest.approx(2 * 60 * 1.02)
+    assert two.communication_share == pytest.approx(0.2)
+    assert two.speed_up is not None
+    assert two.speed_up.median == pytest.approx(100 / 60)
+    assert found.sentence == (
+        "gpt2 prefill on Test CPU, batch 8, seq 1: tp_degree 4 for latency, measured "
+        "(attention + mlp, batch 8, seq 1, float32)"
+    )
+
+
+def test_the_nearest_batch_is_taken_and_named() -> None:
+    near, far = trials({1: 100, 2: 60}, batch=8), trials({1: 100, 2: 200}, batch=512)
+    found = report(asked(), SEEN, 16, [*far, *near])
+    assert found.tp_degree == 2
+    assert found.batch == 16
+    assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
+
+
+def test_one_block_alone_is_said_to_be_alone() -> None:
+    found = report(asked(), SEEN, 8, trials({1: 100, 2: 60}, blocks=(Block.MLP,)))
+    assert found.candidates[1].label == "mlp, batch 8, seq 1, float32"
+
+
+def test_other_shapes_of_the_same_name_are_no_evidence() -> None:
+    found = report(asked("llama-2-7b"), SEEN, 8, trials({1: 100, 2: 60}))
+    assert all(one.basis is None for one in found.candidates)
+
+
+def test_degrees_that_were_not_measured_are_predicted_where_something_can() -> None:
+    place = published(ACCELERATORS["H100 SXM"])
+    found = report(asked(), place, 8, trials({1: 100, 2: 60}))
+    bases = {one.tp_degree: one.basis for one in found.candidates}
+    assert bases == {
+        1: Basis.MEASURED,
+        2: Basis.MEASURED,
+        4: Basis.PREDICTED,
+        8: None,  # 12 heads
+        16: None,
+    }
+
+
+def test_seven_billion_on_eight_gpus_stays_on_one_for_decode() -> None:
+    """Claim 26: TP of a model that fits one GPU raises the latency of its decode."""
+    place = published(ACCELERATORS["A100 SXM 80GB"])
+    request = asked(
+        "llama-2-7b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048, threshold=0.15
+    )
+    found = report(request, place, 1, ())
+    assert (found.tp_degree, found.basis) == (1, Basis.PREDICTED)
+    assert "of its step is communication, more than 15%" in found.candidates[3].reason
+
+
+def test_seventy_billion_is_cut_because_it_must_be() -> None:
+    place = published(ACCELERATORS["H100 SXM"])
+    request = asked("llama-2-70b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048)
+    found = report(request, place, 1, ())
+    assert found.candidates[0].reason == "needs 152.5 GB of a GPU's 80.0 GB"
+    assert found.tp_degree is not None
+    assert found.tp_degree >= 2
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(sorted(PRESETS)),
+    st.sampled_from(sorted(ACCELERATORS)),
+    st.sampled_from(Phase),
+    st.sampled_from(Objective),
+    st.sampled_from([1, 32, 1024]),
+)
+def test_a_recommended_degree_divides_and_fits(
+    model: str, accelerator: str, phase: Phase, objective: Objective, batch: int
+) -> None:
+    place = published(ACCELERATORS[accelerator])
+    request = asked(model, phase=phase, objective=objective, dtype=Dtype.BFLOAT16, seq=2048)
+    found: RecommendationReport = report(request, place, batch, ())
+    degree = found.tp_degree
+    if degree is None:
+        assert not any(one.is_possible for one in found.candidates)
+        return
+    for block in (Block.MLP, Block.ATTENTION):
+        assert find_obstacle(PRESETS[model].shape, block, tp_degree=degree) is None
+    needed = next(one.needed_bytes for one in found.candidates if one.tp_degree == degree)
+    assert needed is not None
+    assert needed <= place.room.memory_bytes
+    assert degree <= place.room.num_devices
+
+
+def test_ranges_name_every_model_on_every_accelerator_and_begin_where_it_fits() -> None:
+    found = ranges()
+    assert {(one.model, one.hardware) for one in found} == {
+        (model, accelerator) for model in PRESETS for accelerator in ACCELERATORS
+    }
+    by_name = {(one.model, one.hardware): one for one in found}
+    assert by_name["llama-2-7b", "H100 SXM"].smallest == 1
+    assert by_name["llama-3-405b", "H100 SXM"].smallest is None
+    assert by_name["llama-2-70b", "A100 SXM 80GB"].smallest == 2
+    for one in found:
+        assert (one.smallest or 0) <= (one.largest or 0)
