@@ -28,6 +28,10 @@ TRIAL_SLACK_S = 60.0
 """What a trial may take beyond its timed steps before its ranks end themselves."""
 
 
+Points = tuple[PointSpec, ...]
+"""What one trial measures: a point, or the two of a pair."""
+
+
 def main() -> int:
     """Return 0 when every trial succeeded, 1 when some failed, 2 when the sweep cannot be read."""
     arguments = _parser().parse_args()
@@ -38,17 +42,17 @@ def main() -> int:
         _say(str(error))
         return 2
     node = probe_node(cpu_model(), address="127.0.0.1", num_cpu_slots=max(spec.tp_degree))
-    points = _measurable(spec, node)
-    if not points:
+    trials = _measurable(spec, node)
+    if not trials:
         _say("nothing is left to measure")
         return 2
-    largest = max(point.tp_degree for point in points)
+    largest = max(points[0].tp_degree for points in trials)
     if largest > node.num_slots:
         _say(f"tp_degree {largest} needs as many devices; this host has {node.num_slots}")
         return 2
     num_failed = 0
     for replicate in range(spec.replicates):
-        order = list(points)
+        order = list(trials)
         random.Random(arguments.seed + replicate).shuffle(order)  # noqa: S311 - an order, no secret
         for line in _replicate(spec, order, node, replicate=replicate, seed=arguments.seed):
             num_failed += isinstance(line, str)
@@ -57,24 +61,22 @@ def main() -> int:
     return 1 if num_failed else 0
 
 
-def _measurable(spec: SweepSpec, node: NodeFacts) -> list[PointSpec]:
-    """Return the points that this host can measure, and say why it cannot the others."""
-    expansion = spec.expand()
-    rejected = {point: judge_impl_on(point, [node]) for point in expansion.points}
-    found = [r for r in (*expansion.rejected, *rejected.values()) if r is not None]
-    for reason, valid in dict.fromkeys((r.reason, r.valid_tp_degrees) for r in found):
+def _measurable(spec: SweepSpec, node: NodeFacts) -> tuple[Points, ...]:
+    """Return the trials of points that this host can measure, and say why it cannot the others."""
+    expansion = spec.expand().without(lambda point: judge_impl_on(point, [node]))
+    for reason, valid in dict.fromkeys((r.reason, r.valid_tp_degrees) for r in expansion.rejected):
         _say(f"rejected: {reason}" + (f"; degrees that work: {valid}" if valid else ""))
-    return [point for point, rejection in rejected.items() if rejection is None]
+    return expansion.trials
 
 
 def _replicate(
-    spec: SweepSpec, points: list[PointSpec], node: NodeFacts, *, replicate: int, seed: int
+    spec: SweepSpec, trials: list[Points], node: NodeFacts, *, replicate: int, seed: int
 ) -> Iterator[TrialResult | str]:
-    """Measure every point once in one set of new processes; after a failure, in another set."""
-    degrees = tuple(sorted({point.tp_degree for point in points}))
+    """Measure every trial once in one set of new processes; after a failure, in another set."""
+    degrees = tuple(sorted({points[0].tp_degree for points in trials}))
     group: LocalGroup | None = None
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs, ExitStack() as stack:
-        for number, point in enumerate(points):
+        for number, (point, *others) in enumerate(trials):
             if group is None:
                 group = stack.enter_context(
                     LocalGroup(size=max(degrees), degrees=degrees, node=node, log_dir=Path(logs))
@@ -84,11 +86,12 @@ def _replicate(
                 attempt=1,
                 replicate=replicate,
                 point=point,
+                pair_point=others[0] if others else None,
                 sampling=spec.sampling,
                 seed=seed,
-                deadline_s=spec.sampling.max_time_s + TRIAL_SLACK_S,
+                deadline_s=spec.sampling.max_time_s * (1 + len(others)) + TRIAL_SLACK_S,
             )
-            _say(f"replicate {replicate + 1}/{spec.replicates}, point {number + 1}/{len(points)}")
+            _say(f"replicate {replicate + 1}/{spec.replicates}, trial {number + 1}/{len(trials)}")
             try:
                 yield group.measure(order)
             except (WorkerError, RuntimeError) as error:

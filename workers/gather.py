@@ -23,9 +23,20 @@ def gather(
     link_class: str,
     node: str,
 ) -> TrialResult:
-    """One trial over all its ranks. `results` may come in any order."""
+    """One trial over all its ranks, with both points of a pair. `results` may come in any order."""
     ranks = sorted(results, key=lambda result: result.rank)
     first = ranks[0]
+    pair = None
+    if order.pair_point is not None:
+        pair = gather(
+            order.model_copy(update={"point": order.pair_point, "pair_point": None}),
+            [result.pair for result in ranks if result.pair is not None],
+            group_kind=group_kind,
+            group_id=group_id,
+            hardware_key=hardware_key,
+            link_class=link_class,
+            node=node,
+        )
     return TrialResult(
         point=order.point,
         group_kind=group_kind,
@@ -49,6 +60,7 @@ def gather(
         wall_ns=max(result.wall_ns for result in ranks),
         timed_ns=first.timed_ns,
         control_version=first.control_version,
+        pair=pair,
     )
 
 

@@ -4,7 +4,7 @@ Legend: B batch, S sequence, H hidden.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -80,50 +80,97 @@ class ForwardStep:
         """Nothing."""
 
 
-def measure(order: TrialOrder, seat: Seat, proof: Proof) -> RankResult:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One point of a trial on this rank, before anything is drawn."""
+
+    number: int
+    """1 for the second point of a pair, else 0."""
+    spec: PointSpec
+    seat: Seat
+    proof: Proof
+    """What was shown of the same shape, degree and dtype on this group before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One point of a trial on this rank, ready to be timed."""
+
+    place: Place
+    steps: Mapping[Pass, Step]
+    spans: Mapping[Pass, Spans]
+
+
+def prepare(place: Place, seed: int) -> Subject:
+    """Draw the point's block and input, and make its step in each pass."""
+    spans = _spans(place.spec, place.seat)
+    return Subject(place=place, steps=_steps(place.spec, seed, place.seat, spans), spans=spans)
+
+
+def measure(
+    order: TrialOrder,
+    places: Sequence[Place],
+    *,
+    prepare: Callable[[Place, int], Subject] = prepare,
+) -> RankResult:
     """Time one trial on this rank; ranks 0..tp_degree-1 run it together.
 
-    `proof` is what was shown of the same shape, degree and dtype on this group before.
+    `places` are the order's points. Another `prepare` may alter their steps: to show what is found.
     """
     began = time.perf_counter_ns()
+    seat = places[0].seat
     check_orders_agree(order, seat.peers)
     environment = seat.environment.model_copy(update={"load_average": load_average()})
     return_freed_memory(seat.device)
     memory = PeakMemory(seat.device)
-    spans = _spans(order.point, seat)
-    steps = _steps(order, seat, spans)
+    points = [prepare(place, order.seed) for place in places]
     clock = clock_for(seat.device)
-    num_warmup = warm_up(steps, clock=clock, peers=seat.peers, sampling=order.sampling)
-    for recorder in spans.values():
-        recorder.clear()
+    num_warmup = [
+        warm_up(point.steps, clock=clock, peers=seat.peers, sampling=order.sampling)
+        for point in points
+    ]
+    for point in points:
+        for recorder in point.spans.values():
+            recorder.clear()
     before = seat.watch.look()
-    sampled = sample([steps], seat.control, clock=clock, peers=seat.peers, sampling=order.sampling)
-    state = seat.watch.between(before, seat.watch.look())
-    (passes,), (stop_rule,) = sampled.passes, sampled.stop_rules
-    measured_spans = tuple(span for recorder in spans.values() for span in recorder.collect())
-    check_every_step_is_counted(passes, measured_spans)
-    return RankResult(
-        rank=seat.rank,
-        device=seat.device_facts,
-        environment=environment,
-        passes=passes,
-        spans=measured_spans,
-        shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
-        proof=proof,
-        num_warmup_steps=num_warmup,
-        stop_rule=stop_rule,
-        peak_memory_bytes=memory.read(),
-        quality=flags(order.point, seat.device_facts, environment, state),
-        host=state,
-        wall_ns=time.perf_counter_ns() - began,
-        timed_ns=sampled.timed_ns,
-        control_version=CONTROL_VERSION,
+    sampled = sample(
+        [point.steps for point in points],
+        seat.control,
+        clock=clock,
+        peers=seat.peers,
+        sampling=order.sampling,
     )
+    state = seat.watch.between(before, seat.watch.look())
+    peak_memory_bytes = memory.read()
+    results = [
+        RankResult(
+            rank=seat.rank,
+            device=seat.device_facts,
+            environment=environment,
+            passes=passes,
+            spans=_counted(point, passes),
+            shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
+            proof=point.place.proof,
+            num_warmup_steps=num_steps,
+            stop_rule=stop_rule,
+            peak_memory_bytes=peak_memory_bytes,
+            quality=flags(point.place.spec, seat.device_facts, environment, state),
+            host=state,
+            wall_ns=time.perf_counter_ns() - began,
+            timed_ns=sampled.timed_ns,
+            control_version=CONTROL_VERSION,
+        )
+        for point, passes, stop_rule, num_steps in zip(
+            points, sampled.passes, sampled.stop_rules, num_warmup, strict=True
+        )
+    ]
+    return _joined(results)
 
 
 def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
     """Compare what the ranks were told; a differing shape would abort the processes in gloo."""
-    told = f"{order.point.spec_key}/{order.seed:020d}/{order.attempt:06d}".encode()
+    keys = "/".join(point.spec_key for point in order.points)
+    told = f"{keys}/{order.seed:020d}/{order.attempt:06d}".encode()
     if len(set(peers.exchange_bytes(told))) > 1:
         msg = f"the ranks of trial {order.trial_id} were given different points, seeds or attempts"
         raise OrderMismatchError(msg)
@@ -153,16 +200,33 @@ def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
     }
 
 
-def _steps(order: TrialOrder, seat: Seat, spans: Mapping[Pass, Spans]) -> dict[Pass, Step]:
+def _counted(point: Subject, passes: Mapping[Pass, PassSamples]) -> tuple[Span, ...]:
+    spans = tuple(span for recorder in point.spans.values() for span in recorder.collect())
+    check_every_step_is_counted(passes, spans)
+    return spans
+
+
+def _joined(results: Sequence[RankResult]) -> RankResult:
+    """The second point of a pair goes with the first."""
+    first, *others = results
+    if not others:
+        return first
+    first, second = (
+        result.model_copy(update={"quality": (*result.quality, "paired")}) for result in results
+    )
+    return first.model_copy(update={"pair": second})
+
+
+def _steps(spec: PointSpec, seed: int, seat: Seat, spans: Mapping[Pass, Spans]) -> dict[Pass, Step]:
     """Make the step of each pass over one block and one input.
 
     The input is the same on all ranks, unless each is given its share of the tokens.
     Alone on its group a rank sends nothing: the clean pass is the compute-only pass.
     """
-    spec, dtype = order.point, getattr(torch, order.point.dtype)
-    block = draw_shard(spec, rank=seat.rank, seed=order.seed, device=seat.device, dtype=dtype)
-    seed = order.seed + (seat.rank if spec.layout.has_token_shards else 0)
-    x_BSH, grad_BSH = _draw_inputs(spec, seed=seed, device=seat.device, dtype=dtype)
+    dtype = getattr(torch, spec.dtype)
+    block = draw_shard(spec, rank=seat.rank, seed=seed, device=seat.device, dtype=dtype)
+    own_seed = seed + (seat.rank if spec.layout.has_token_shards else 0)
+    x_BSH, grad_BSH = _draw_inputs(spec, seed=own_seed, device=seat.device, dtype=dtype)
     groups = {Pass.CLEAN: seat.group}
     if seat.group.size > 1:
         groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())

@@ -17,7 +17,7 @@ from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
 from workers.contract.hardware import DeviceFacts
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, RankResult, TrialOrder
-from workers.measure import Seat, check_orders_agree, measure
+from workers.measure import Place, Seat, Subject, check_orders_agree, measure, prepare
 from workers.runtime.communicator import Communicator
 from workers.runtime.deadline import SelfDestruct
 from workers.runtime.device import select
@@ -86,13 +86,21 @@ class Rank:
             )
 
     def measure(self, order: TrialOrder) -> RankResult:
-        """Prove the point, if that was not done before, and time it with ranks 0..tp_degree-1.
+        """Prove the points, if that was not done before, and time them with ranks 0..tp_degree-1.
 
         DeviceMemoryError where the device has no room, ProofError where the numbers are wrong.
         """
         with self._occupied(order):
-            seat = self._seat(order.point.tp_degree, order.point.collective_impl)
-            return measure(order, seat, self._proof(order, seat))
+            places = []
+            for number, point in enumerate(order.points):
+                seat = self._seat(point.tp_degree, point.collective_impl)
+                proof = self._proof(point, order, seat)
+                places.append(Place(number=number, spec=point, seat=seat, proof=proof))
+            return measure(order, places, prepare=self.prepare)
+
+    def prepare(self, place: Place, seed: int) -> Subject:
+        """Make a point's steps. The place to alter them, where a test wants to see it found."""
+        return prepare(place, seed)
 
     def leave(self) -> None:
         """Destroy the groups. `join` may follow under a new prefix once every rank has left.
@@ -180,13 +188,13 @@ class Rank:
         self._opened.append(opened)
         return replace(group, collectives=opened, wires=opened.wires)
 
-    def _proof(self, order: TrialOrder, seat: Seat) -> Proof:
+    def _proof(self, point: PointSpec, order: TrialOrder, seat: Seat) -> Proof:
         """Return the proof of this shape, degree and phase; it does not depend on batch and seq."""
-        shape = order.point.model_copy(update={"batch": 1, "seq": 1})
+        shape = point.model_copy(update={"batch": 1, "seq": 1})
         if shape not in self._proofs:
             check_orders_agree(order, seat.peers)
             self._proofs[shape] = prove(
-                order.point,
+                point,
                 group=seat.group,
                 device=self._device,
                 seed=PROOF_SEED,

@@ -15,6 +15,7 @@ MEANINGS = {
     "shared_device": "other processes had work on the same device",
     "noisy_host": "fixed work between the steps took very different times: something else used "
     "the host",
+    "paired": "measured by turns with another point in the same processes: peak memory is of both",
     "low_priority": "the ranks' processes were niced: anything else on the host took their core",
     "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
     "shrink with tp_degree",

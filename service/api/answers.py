@@ -112,6 +112,7 @@ def _sweeps() -> dict[str, BaseModel]:
         attempt=0,
         error=None,
         rejection=None,
+        paired_with=None,
     )
     preview = PreviewReport(
         num_points=1,
@@ -135,6 +136,7 @@ def _trial(spec: PointSpec, replicate: int) -> MeasuredTrial:
     return MeasuredTrial(
         id=f"{SWEEP_ID[:-2]}{spec.batch % 7}{replicate}",
         point_id=SWEEP_ID,
+        paired_with=None,
         sweep_id=SWEEP_ID,
         replicate=replicate,
         attempt=1,

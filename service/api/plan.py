@@ -27,14 +27,13 @@ def expand(spec: SweepSpec, *, nodes: Sequence[NodeFacts], max_points: int) -> E
     expansion = spec.expand()
     if not candidates:
         return expansion
-    points: list[PointSpec] = []
-    rejected = list(expansion.rejected)
-    for point in expansion.points:
-        if rejection := _judge(point, candidates) or judge_impl_on(point, candidates):
-            rejected.append(rejection)
-        else:
-            points.append(point)
-    return Expansion(points=tuple(points), rejected=tuple(rejected))
+    beside = _bytes_beside(expansion)
+    return expansion.without(
+        lambda point: (
+            _judge(point, candidates, beside=beside.get(point.spec_key, 0))
+            or judge_impl_on(point, candidates)
+        )
+    )
 
 
 def refuse_nothing_left(expansion: Expansion) -> None:
@@ -84,7 +83,19 @@ def _candidates(spec: SweepSpec, nodes: Sequence[NodeFacts]) -> list[NodeFacts]:
     return found
 
 
-def _judge(point: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
+def _bytes_beside(expansion: Expansion) -> dict[str, int]:
+    """What the other point of its pair needs on each rank, which holds both; by spec_key."""
+    if not expansion.is_paired:
+        return {}
+    swapped = ((points, points[::-1]) for points in expansion.trials)
+    return {
+        point.spec_key: estimated_bytes(other)
+        for points, others in swapped
+        for point, other in zip(points, others, strict=True)
+    }
+
+
+def _judge(point: PointSpec, nodes: Sequence[NodeFacts], *, beside: int) -> Rejection | None:
     largest = max(node.num_slots for node in nodes)
     if point.tp_degree > largest:
         return Rejection(
@@ -97,22 +108,23 @@ def _judge(point: PointSpec, nodes: Sequence[NodeFacts]) -> Rejection | None:
                 point, lambda p: any(p.tp_degree <= n.num_slots for n in nodes)
             ),
         )
-    if _fits(point, nodes):
+    if _fits(point, nodes, beside=beside):
         return None
-    needed = estimated_bytes(point)
+    needed = estimated_bytes(point) + beside
     memory = max(n.slot_memory_bytes for n in nodes if n.num_slots >= point.tp_degree)
     return Rejection(
         spec=point,
         field="estimated_bytes",
         value=needed,
-        reason=f"a rank needs an estimated {_gib(needed)} GiB{_cache(point)}, "
+        reason=f"a rank needs an estimated {_gib(needed)} GiB{_cache(point)}"
+        f"{' for both points of the pair' if beside else ''}, "
         f"and the largest known device has {_gib(memory)} GiB",
-        valid_tp_degrees=_degrees(point, lambda p: _fits(p, nodes)),
+        valid_tp_degrees=_degrees(point, lambda p: _fits(p, nodes, beside=beside)),
     )
 
 
-def _fits(point: PointSpec, nodes: Sequence[NodeFacts]) -> bool:
-    needed = estimated_bytes(point)
+def _fits(point: PointSpec, nodes: Sequence[NodeFacts], *, beside: int) -> bool:
+    needed = estimated_bytes(point) + beside
     return any(node.num_slots >= point.tp_degree and _has_room(node, needed) for node in nodes)
 
 

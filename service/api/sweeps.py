@@ -44,7 +44,7 @@ class PreviewReport(Frozen):
     """What a sweep would measure, and what it would leave out and why."""
 
     num_points: int
-    num_trials: int = Field(description="Points times replicates.")
+    num_trials: int = Field(description="Points, or pairs of them, times replicates.")
     points: tuple[PointSpec, ...]
     rejected: tuple[Rejection, ...]
     estimated_s: float = Field(
@@ -76,7 +76,7 @@ def preview_sweep(spec: SweepBody, service: ServiceDep, caller: Reader) -> Previ
     num_points = len(expansion.points)
     return PreviewReport(
         num_points=num_points,
-        num_trials=num_points * spec.replicates,
+        num_trials=len(expansion.trials) * spec.replicates,
         points=expansion.points,
         rejected=expansion.rejected,
         estimated_s=plan.estimated_s(spec, num_points=num_points),

@@ -294,12 +294,14 @@ class Station:
 
 def order_of(lease: Lease) -> TrialOrder:
     """What the ranks are told. Past the deadline they end themselves."""
+    time_s = lease.sampling.max_time_s * (1 if lease.pair_spec is None else 2)
     return TrialOrder(
         trial_id=lease.trial_id,
         attempt=lease.attempt,
         replicate=lease.replicate,
         point=lease.spec,
+        pair_point=lease.pair_spec,
         sampling=lease.sampling,
         seed=lease.seed,
-        deadline_s=DEADLINE_FLOOR_S + DEADLINE_FACTOR * lease.sampling.max_time_s,
+        deadline_s=DEADLINE_FLOOR_S + DEADLINE_FACTOR * time_s,
     )

@@ -116,6 +116,9 @@ class ResultReport(Frozen):
 
     id: str
     sweep_id: str
+    paired_with: str | None = Field(
+        description="Of the second point of a pair: the first, measured by turns with it."
+    )
     spec: PointSpec
     spec_key: str
     hardware: Hardware

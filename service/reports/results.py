@@ -52,7 +52,9 @@ def find(session: Session, result_id: str, *, include_samples: bool = False) -> 
     trials = stored.find(session, result_id).trials
     given = None
     if include_samples:
-        given = {trial.id: stored_samples.find(session, trial.id) for trial in trials}
+        given = {
+            trial.id: stored_samples.find(session, trial.id, trial.point_id) for trial in trials
+        }
     return with_trials(report(trials), trials, samples=given)
 
 
@@ -66,6 +68,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
     flags = _flags(trials, estimates, control)
     return ResultReport(
         id=newest.point_id,
+        paired_with=newest.paired_with,
         sweep_id=newest.sweep_id,
         spec=newest.spec,
         spec_key=newest.spec_key,

@@ -106,6 +106,9 @@ class PointReport(Frozen):
     attempt: int = Field(description="Attempts at its trials so far, all together.")
     error: PointErrorReport | None
     rejection: Rejection | None
+    paired_with: str | None = Field(
+        description="Of the second point of a pair: the first, whose trials are its own."
+    )
 
     @classmethod
     def of(cls, point: Point) -> Self:
@@ -133,6 +136,7 @@ class PointReport(Frozen):
                 log_tail=error.log_tail,
             ),
             rejection=point.rejection,
+            paired_with=point.paired_with,
         )
 
 

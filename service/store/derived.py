@@ -55,13 +55,13 @@ def point_state() -> Case[str]:
     """State of the row of `points` that the statement is at."""
     return case(
         (PointRow.is_rejected, PointState.REJECTED.value),
-        *_cases(PointRow.id, "point_id"),
+        *_cases(func.coalesce(PointRow.paired_with, PointRow.id), "point_id"),
         else_=PointState.SUCCEEDED.value,
     )
 
 
 def _cases(
-    owner: InstrumentedAttribute[str], reference: str
+    owner: ColumnElement[str] | InstrumentedAttribute[str], reference: str
 ) -> list[tuple[ColumnElement[bool], str]]:
     """First match wins; both enums use the same words."""
 

@@ -47,6 +47,9 @@ class Lease(Grant):
     """Largest tp_degree of the sweep: the size of the group to start."""
     degrees: tuple[int, ...]
     """Every tp_degree of the sweep, ascending: the sub-groups to make."""
+    pair_point_id: str | None
+    pair_spec: PointSpec | None
+    """The other point of a pair, which the trial measures by turns with its own."""
     ttl: timedelta
     """Granted time, counted from the claim; the holder counts on its own monotonic clock."""
 

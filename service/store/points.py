@@ -46,6 +46,8 @@ class Point:
     """Trials by state; every state is there."""
     num_attempts: int
     """Over all its trials."""
+    paired_with: str | None
+    """Of the second point of a pair: the first, whose trials are its own."""
     error: PointError | None
     rejection: Rejection | None
 
@@ -86,7 +88,8 @@ def find(session: Session, point_id: str) -> Point:
 
 def _load(session: Session, chosen: Select[PointRow]) -> list[Point]:
     rows = session.execute(chosen.add_columns(point_state())).all()
-    ids = [row.id for row, _ in rows]
+    owners = {row.id: row.paired_with or row.id for row, _ in rows}
+    ids = sorted(set(owners.values()))
     counts, num_attempts = _count_trials(session, ids)
     errors = _last_errors(session, ids)
     return [
@@ -97,10 +100,11 @@ def _load(session: Session, chosen: Select[PointRow]) -> list[Point]:
             spec=row.spec,
             spec_key=row.spec_key,
             state=PointState(state),
-            counts=counts[row.id],
-            num_attempts=num_attempts[row.id],
-            error=errors.get(row.id),
+            counts=counts[owners[row.id]],
+            num_attempts=num_attempts[owners[row.id]],
+            error=errors.get(owners[row.id]),
             rejection=row.rejection,
+            paired_with=row.paired_with,
         )
         for row, state in rows
     ]

@@ -5,6 +5,7 @@ LeaseLostError, and has then changed nothing, if the lease is no longer the hold
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
@@ -19,7 +20,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from service.analysis.summary import summarise
 from service.errors import ConflictError
@@ -35,6 +36,7 @@ from service.store.states import AttemptOutcome, EventKind, TrialState
 from workers.contract.trial import TrialResult
 
 _NUM_LOST_RACES = 3
+_PAIR_POINT = aliased(PointRow, name="pair_point")
 _GRANTED = (
     select(
         TrialRow.attempt,
@@ -43,6 +45,8 @@ _GRANTED = (
         TrialRow.replicate,
         TrialRow.owner,
         PointRow.spec,
+        TrialRow.pair_point_id,
+        _PAIR_POINT.spec.label("pair_spec"),
         SweepRow.sampling,
         SweepRow.group_kind,
         SweepRow.seed,
@@ -52,6 +56,7 @@ _GRANTED = (
     )
     .join(PointRow, PointRow.id == TrialRow.point_id)
     .join(SweepRow, SweepRow.id == TrialRow.sweep_id)
+    .outerjoin(_PAIR_POINT, _PAIR_POINT.id == TrialRow.pair_point_id)
     .where(TrialRow.id == bindparam("granted_id", type_=String()))
 )
 _NO_TIME = timedelta(0)
@@ -115,11 +120,17 @@ def heartbeat(session: Session, leases: Sequence[Lease], *, ttl: timedelta) -> l
 
 
 def complete(session: Session, lease: Lease, result: TrialResult) -> None:
-    """Store the result and end the trial. EmptyTrialError, and nothing changed, without samples."""
+    """Store the result and end the trial. EmptyTrialError, and nothing changed, without samples.
+
+    Of a pair, both points' results.
+    """
     summary = summarise(result)
+    pair_summary = None if result.pair is None else summarise(result.pair)
     sweep_changes.lock_sweep(session, lease.sweep_id)
     ending.end(session, lease, state=TrialState.SUCCEEDED, outcome=AttemptOutcome.SUCCEEDED)
     results.record(session, lease, result, summary=summary)
+    if result.pair is not None and pair_summary is not None:
+        results.record(session, _other_point(lease), result.pair, summary=pair_summary)
     ending.note(session, lease, EventKind.TRIAL_SUCCEEDED)
 
 
@@ -179,6 +190,13 @@ def recover_expired(
     return recovery.recover(session, max_attempts=max_attempts)
 
 
+def _other_point(lease: Lease) -> Lease:
+    """The same hold, seen from the second point of the pair."""
+    if lease.pair_point_id is None or lease.pair_spec is None:
+        raise ConflictError(f"trial {lease.trial_id} is of one point, and its result of two")
+    return replace(lease, point_id=lease.pair_point_id, spec=lease.pair_spec)
+
+
 def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> Lease | None:
     """Begin the attempt's record, read what the holder needs; None if the sweep is bound away."""
     connection = session.connection()
@@ -207,6 +225,8 @@ def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> 
         seed=row.seed,
         num_devices=row.num_devices,
         degrees=row.degrees,
+        pair_point_id=row.pair_point_id,
+        pair_spec=row.pair_spec,
         ttl=ttl,
     )
 

@@ -1,4 +1,4 @@
-"""Results: one for each trial that succeeded, written once."""
+"""Results: one for each point of a trial that succeeded, written once."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -36,11 +36,13 @@ from workers.contract.trial import Proof, TrialResult
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTrial:
-    """One trial that succeeded, without its raw samples."""
+    """What one trial that succeeded measured of a point, without its raw samples."""
 
     id: str
     """Of the trial."""
     point_id: str
+    paired_with: str | None
+    """Of the second point of a pair: the first, which the same trial measured."""
     sweep_id: str
     replicate: int
     attempt: int
@@ -133,7 +135,7 @@ def record(session: Session, lease: Lease, result: TrialResult, *, summary: Tria
             "now": db_now_value(session),
         },
     )
-    samples.record(session, lease.trial_id, result)
+    samples.record(session, lease.trial_id, lease.point_id, result)
 
 
 @cache
@@ -144,13 +146,13 @@ def _insert(*, own_clock: bool) -> Insert:
 def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:
     """Every trial that matches, by point and replicate."""
     rows = session.execute(
-        select(ResultRow, PointRow.spec, HardwareRow.facts)
+        select(ResultRow, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
         .join(PointRow, PointRow.id == ResultRow.point_id)
         .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
         .where(*_about_points(which), *_about_results(which))
         .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
     )
-    return [_measured(row, spec, hardware) for row, spec, hardware in rows]
+    return [_measured(row, spec, first, hardware) for row, spec, first, hardware in rows]
 
 
 def page(
@@ -244,10 +246,13 @@ def _about_results(which: ResultFilter) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _measured(row: ResultRow, spec: PointSpec, hardware: Hardware) -> MeasuredTrial:
+def _measured(
+    row: ResultRow, spec: PointSpec, paired_with: str | None, hardware: Hardware
+) -> MeasuredTrial:
     return MeasuredTrial(
         id=row.trial_id,
         point_id=row.point_id,
+        paired_with=paired_with,
         sweep_id=row.sweep_id,
         replicate=row.replicate,
         attempt=row.attempt,

@@ -13,11 +13,12 @@ _INSERT_SAMPLES = insert(SampleRow)
 _INSERT_TIMINGS = insert(CollectiveSampleRow)
 
 
-def record(session: Session, trial_id: str, result: TrialResult) -> None:
+def record(session: Session, trial_id: str, point_id: str, result: TrialResult) -> None:
     """Store the samples of a result that was just recorded."""
     rows: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
+            "point_id": point_id,
             "pass": name,
             "rank": rank,
             "num_steps": len(steps.step_ns),
@@ -31,6 +32,7 @@ def record(session: Session, trial_id: str, result: TrialResult) -> None:
     timings: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
+            "point_id": point_id,
             "position": position,
             "op": timing.op,
             "place": timing.where,
@@ -45,11 +47,11 @@ def record(session: Session, trial_id: str, result: TrialResult) -> None:
         session.connection().execute(_INSERT_TIMINGS, timings)
 
 
-def find(session: Session, trial_id: str) -> dict[Pass, tuple[PassSamples, ...]]:
-    """Samples by pass, indexed by rank; empty where the trial has no result."""
+def find(session: Session, trial_id: str, point_id: str) -> dict[Pass, tuple[PassSamples, ...]]:
+    """Samples by pass, indexed by rank; empty where the trial has no result of the point."""
     rows = session.execute(
         select(SampleRow.pass_, SampleRow.step_ns, SampleRow.forward_ns)
-        .where(SampleRow.trial_id == trial_id)
+        .where(SampleRow.trial_id == trial_id, SampleRow.point_id == point_id)
         .order_by(SampleRow.pass_, SampleRow.rank)
     )
     return {
@@ -58,11 +60,11 @@ def find(session: Session, trial_id: str) -> dict[Pass, tuple[PassSamples, ...]]
     }
 
 
-def collectives(session: Session, trial_id: str) -> tuple[CollectiveTiming, ...]:
+def collectives(session: Session, trial_id: str, point_id: str) -> tuple[CollectiveTiming, ...]:
     """Wire and wait of every collective over the steps of the pass it was timed in."""
     rows = session.scalars(
         select(CollectiveSampleRow)
-        .where(CollectiveSampleRow.trial_id == trial_id)
+        .where(CollectiveSampleRow.trial_id == trial_id, CollectiveSampleRow.point_id == point_id)
         .order_by(CollectiveSampleRow.position)
     )
     return tuple(

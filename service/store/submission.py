@@ -1,7 +1,7 @@
 """A sweep becomes rows: its points, and their trials in a random order for each replicate."""
 
+import itertools
 import random
-from collections.abc import Iterator
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -58,14 +58,14 @@ def insert_sweep(
     _insert_trials(
         session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion, ready_at=now
     )
-    num_trials = len(point_ids) * spec.replicates
+    num_trials = len(expansion.trials) * spec.replicates
     created: dict[str, JsonValue] = {"num_points": len(point_ids), "counts": {"queued": num_trials}}
     events.append(session, sweep_id, Happening(EventKind.SWEEP_CREATED, created))
     return now
 
 
 def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
-    """Which position each point has in the replicate's pass; the same for ever for one seed."""
+    """Which position each trial has in the replicate's pass; the same for ever for one seed."""
     positions = list(range(count))
     random.Random(f"{seed}:{replicate}").shuffle(positions)  # noqa: S311 - an order, not a secret
     return positions
@@ -81,8 +81,11 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
     """Write the measured points, then the rejected; return the ids of the former."""
     ids = new_ids(len(expansion.points) + len(expansion.rejected))
     rows: list[dict[str, object]] = []
-    for spec in expansion.points:
-        rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=None))
+    for points in expansion.trials:
+        first = ids[len(rows)]
+        for spec in points:
+            row = _point(ids[len(rows)], sweep_id, len(rows), spec, rejection=None)
+            rows.append(row if row["id"] == first else row | {"paired_with": first})
     for rejection in expansion.rejected:
         spec = rejection.spec
         rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
@@ -101,6 +104,7 @@ def _point(
         "spec_key": spec.spec_key,
         "is_rejected": rejection is not None,
         "rejection": rejection,
+        "paired_with": None,
         "kind": spec.kind.value,
         "model": spec.model.name,
         "block": spec.block.value,
@@ -129,14 +133,16 @@ def _insert_trials(
     session.execute(
         insert(ReplicateRow), [{"sweep_id": sweep_id, "number": number} for number in numbers]
     )
-    ids = iter(new_ids(len(point_ids) * spec.replicates))
+    size = 2 if expansion.is_paired else 1
+    firsts, seconds = point_ids[::size], point_ids[1::2] if expansion.is_paired else ()
+    ids = iter(new_ids(len(firsts) * spec.replicates))
     rows = [
         {
             "id": next(ids),
             "sweep_id": sweep_id,
             "point_id": point_id,
-            "pair_point_id": None,
-            "kind": point.kind,
+            "pair_point_id": pair_point_id,
+            "kind": points[0].kind,
             "replicate": number,
             "position": position,
             "state": TrialState.QUEUED,
@@ -144,20 +150,16 @@ def _insert_trials(
             "num_charged": 0,
             "ready_at": ready_at,
         }
-        for number, (point_id, point, position) in _passes(
-            point_ids, expansion, numbers=numbers, seed=seed
+        for number in numbers
+        for point_id, pair_point_id, points, position in zip(
+            firsts,
+            seconds or itertools.repeat(None, len(firsts)),
+            expansion.trials,
+            random_order(len(firsts), seed=seed, replicate=number),
+            strict=True,
         )
     ]
     session.connection().execute(insert(TrialRow), rows)
-
-
-def _passes(
-    point_ids: list[str], expansion: Expansion, *, numbers: range, seed: int
-) -> Iterator[tuple[int, tuple[str, PointSpec, int]]]:
-    for number in numbers:
-        order = random_order(len(point_ids), seed=seed, replicate=number)
-        for row in zip(point_ids, expansion.points, order, strict=True):
-            yield number, row
 
 
 def _pattern(accelerator: str | None) -> str | None:

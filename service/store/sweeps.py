@@ -157,7 +157,7 @@ def _as_submitted(
 ) -> Sweep:
     """What `find` would read: the commit, which a dispatcher may wait for, need not wait for it."""
     num_points, num_rejected = len(expansion.points), len(expansion.rejected)
-    num_trials = num_points * spec.replicates
+    num_trials = len(expansion.trials) * spec.replicates
     return Sweep(
         id=sweep_id,
         name=spec.name,

@@ -11,7 +11,7 @@ import torch.distributed as dist
 
 from workers.contract.group import RankSetup
 from workers.contract.trial import Proof, TrialOrder
-from workers.measure import Seat, measure
+from workers.measure import Place, Seat, measure
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.scheduling import IoThreads, usable_cores
@@ -60,7 +60,7 @@ def main() -> None:
         num_collectives=0,
         collective_bytes=0,
     )
-    result = measure(order, seat, unproved)
+    result = measure(order, [Place(number=0, spec=order.point, seat=seat, proof=unproved)])
     if rank == 0:
         sys.stdout.write(f"timed_ns {result.timed_ns}\n")
     dist.destroy_process_group()

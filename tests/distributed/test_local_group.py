@@ -14,7 +14,7 @@ from unittest import mock
 import psutil
 import pytest
 
-from tests.unit.workers.builders import order
+from tests.unit.workers.builders import order, point
 from workers.contract.axes import Arrangement, Collective, Pass
 from workers.contract.errors import (
     CollectiveCountError,
@@ -72,6 +72,25 @@ def test_every_collective_of_a_step_is_counted_and_timed(
         assert len(timing.wire_ns) == len(timing.wait_ns) == num_steps
         assert min(timing.wire_ns) > 0
         assert min(timing.wait_ns) >= 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"collective_impl": "shared_memory"}, {"dtype": "bfloat16"}, {}]
+)
+def test_the_points_of_a_pair_are_both_proved_and_timed_equally_often(
+    group: LocalGroup, change: dict[str, object]
+) -> None:
+    pair = order().model_copy(update={"pair_point": point(**change)})
+    first = group.measure(pair)
+    second = first.pair
+    assert second is not None
+    assert second.point == point(**change)
+    for result in (first, second):
+        assert result.proof.num_collectives == 2
+        assert [timing.where for timing in result.collectives] == ["mlp.forward", "mlp.backward"]
+        assert "paired" in result.quality
+    for kind in (Pass.CLEAN, Pass.SPLIT, Pass.COMPUTE):
+        assert len(first.samples[kind][0].step_ns) == len(second.samples[kind][0].step_ns)
 
 
 @pytest.mark.parametrize("arrangement", Arrangement)

@@ -1,6 +1,6 @@
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, Strict, StrictInt, model_validator
@@ -19,6 +19,7 @@ from workers.contract.frozen import Frozen, Label
 from workers.contract.implementations import judge_impl
 from workers.contract.one_or_many import Axis
 from workers.contract.overlapping import judge_overlap
+from workers.contract.pair import Pair, PairAxis
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import Rejection, judge
@@ -83,6 +84,8 @@ class SweepSpec(Frozen):
     dtype: Axis[Dtype] = (Dtype.FLOAT32,)
     collective_impl: Axis[Impl] = (CollectiveImpl.BACKEND,)
     overlap: Axis[Overlap] = (Overlap.NONE,)
+    pair: Pair | None = None
+    """Measures every combination of the axes twice by turns: with either value."""
     replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
     group_kind: GroupKind = GroupKind.FRESH
     sampling: Sampling = Sampling()
@@ -100,10 +103,19 @@ class SweepSpec(Frozen):
                 raise ValueError(f"{axis} names {shown!s} twice; each value once is enough")
         return self
 
+    @model_validator(mode="after")
+    def _pair_has_its_axis_for_itself(self) -> Self:
+        if self.pair is None or self.pair.axis is PairAxis.SAME:
+            return self
+        axis = self.pair.axis.value
+        if getattr(self, axis) != type(self).model_fields[axis].default:
+            raise ValueError(f"{axis} is what the pair differs in; name its values in pair alone")
+        return self
+
     @property
     def num_combinations(self) -> int:
         """Size of the grid, by arithmetic: nothing is expanded."""
-        count = 1
+        count = 1 if self.pair is None else 2
         for axis in AXES:
             count *= len(getattr(self, axis))
         return count
@@ -126,15 +138,17 @@ class SweepSpec(Frozen):
             )
 
     def expand(self) -> "Expansion":
-        """Points that can be measured, each spec_key once, and the combinations that cannot."""
-        points: dict[str, PointSpec] = {}
-        rejected: list[Rejection] = []
-        for spec in self.combinations():
-            if rejection := judge(spec) or judge_overlap(spec) or judge_impl(spec):
-                rejected.append(rejection)
-            else:
-                points.setdefault(spec.spec_key, spec)
-        return Expansion(points=tuple(points.values()), rejected=tuple(rejected))
+        """Points that can be measured, each spec_key once, and the combinations that cannot.
+
+        Of a pair whose one point cannot be measured, neither is.
+        """
+        grid = self.combinations()
+        trials = ((spec,) for spec in grid) if self.pair is None else map(self.pair.points, grid)
+        return _judged(
+            trials,
+            lambda spec: judge(spec) or judge_overlap(spec) or judge_impl(spec),
+            is_paired=self.pair is not None,
+        )
 
 
 class Expansion(Frozen):
@@ -142,3 +156,49 @@ class Expansion(Frozen):
 
     points: tuple[PointSpec, ...]
     rejected: tuple[Rejection, ...]
+    is_paired: bool = False
+    """Whether each point of an even place and the next are the two of a pair."""
+
+    @property
+    def trials(self) -> tuple[tuple[PointSpec, ...], ...]:
+        """What is measured together, in one trial of each replicate: one point or a pair."""
+        size = 2 if self.is_paired else 1
+        return tuple(self.points[at : at + size] for at in range(0, len(self.points), size))
+
+    def without(self, judge: Callable[[PointSpec], Rejection | None]) -> Self:
+        """Return the same but for what `judge` also rejects, with whatever it is paired with."""
+        kept = _judged(self.trials, judge, is_paired=self.is_paired)
+        return self.model_copy(
+            update={"points": kept.points, "rejected": (*self.rejected, *kept.rejected)}
+        )
+
+
+def _judged(
+    trials: Iterable[tuple[PointSpec, ...]],
+    judge: Callable[[PointSpec], Rejection | None],
+    *,
+    is_paired: bool,
+) -> Expansion:
+    kept: dict[tuple[str, ...], tuple[PointSpec, ...]] = {}
+    rejected: list[Rejection] = []
+    for trial in trials:
+        reasons = [rejection for spec in trial if (rejection := judge(spec))]
+        if reasons:
+            rejected += reasons
+            rejected += _left_alone(trial, reasons) if is_paired else ()
+        else:
+            kept.setdefault(tuple(spec.spec_key for spec in trial), trial)
+    return Expansion(
+        points=tuple(itertools.chain.from_iterable(kept.values())),
+        rejected=tuple(rejected),
+        is_paired=is_paired,
+    )
+
+
+def _left_alone(trial: tuple[PointSpec, ...], reasons: list[Rejection]) -> Iterator[Rejection]:
+    """Reject what could be measured but for its partner."""
+    judged = [rejection.spec for rejection in reasons]
+    for spec in trial:
+        if spec not in judged:
+            reason = f"the point that it is paired with cannot be measured: {reasons[0].reason}"
+            yield reasons[0].model_copy(update={"spec": spec, "reason": reason})

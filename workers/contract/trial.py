@@ -20,6 +20,13 @@ class TrialOrder(Frozen):
     """Of weights and inputs; the same on every rank."""
     deadline_s: float
     """The rank ends itself when the trial is not done by then."""
+    pair_point: PointSpec | None = None
+    """The other point of a pair, of equal tp_degree; None where one point is measured alone."""
+
+    @property
+    def points(self) -> tuple[PointSpec, ...]:
+        """One, or the two of a pair."""
+        return (self.point,) if self.pair_point is None else (self.point, self.pair_point)
 
 
 class PassSamples(Frozen):
@@ -84,6 +91,8 @@ class RankResult(Frozen):
     """Of that, inside timed steps."""
     control_version: int = 0
     """What the control passes were; 0 where there were none."""
+    pair: "RankResult | None" = None
+    """Of the other point of the pair."""
 
 
 class CollectiveTiming(Frozen):
@@ -124,3 +133,5 @@ class TrialResult(Frozen):
     wall_ns: int
     timed_ns: int
     control_version: int = 0
+    pair: "TrialResult | None" = None
+    """Of the other point of the pair."""

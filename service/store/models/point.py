@@ -21,6 +21,8 @@ class PointRow(Rows):
     is_rejected: Mapped[bool]
     rejection: Mapped[Rejection | None] = mapped_column(Document(Rejection))
     """Why it has no trials."""
+    paired_with: Mapped[str | None] = mapped_column(ForeignKey("points.id"))
+    """Of the second point of a pair: the first, whose trials measure both."""
 
     kind: Mapped[str] = mapped_column(String(WORD))
     model: Mapped[str] = mapped_column(String(NAME))
@@ -41,8 +43,8 @@ class PointRow(Rows):
             "sweep_id",
             "spec_key",
             unique=True,
-            sqlite_where=text("NOT is_rejected"),
-            postgresql_where=text("NOT is_rejected"),
+            sqlite_where=text("NOT is_rejected AND paired_with IS NULL"),
+            postgresql_where=text("NOT is_rejected AND paired_with IS NULL"),
         ),
         Index(None, "spec_key"),
         Index(None, "model", "block", "phase", "tp_degree"),

@@ -1,12 +1,12 @@
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String
+from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.analysis.summary import TrialSummary
 from service.store.columns import Document, PackedIntegers, UtcDateTime, choice
 from service.store.models.declarative import Rows
-from service.store.models.lengths import KEY, NAME
+from service.store.models.lengths import ID, KEY, NAME
 from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.host_state import HostState
@@ -14,14 +14,14 @@ from workers.contract.trial import Proof
 
 
 class ResultRow(Rows):
-    """What one trial measured; at most one for each trial, never changed."""
+    """What one trial measured of a point; at most one for each of its points, never changed."""
 
     __tablename__ = "results"
 
     trial_id: Mapped[str] = mapped_column(ForeignKey("trials.id"), primary_key=True)
+    point_id: Mapped[str] = mapped_column(ForeignKey("points.id"), primary_key=True)
     attempt: Mapped[int]
     sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"))
-    point_id: Mapped[str] = mapped_column(ForeignKey("points.id"))
     replicate: Mapped[int]
     spec_key: Mapped[str] = mapped_column(String(KEY))
     hardware_key: Mapped[str] = mapped_column(ForeignKey("hardware.hardware_key"))
@@ -51,17 +51,24 @@ class ResultRow(Rows):
     )
 
 
+def _of_a_result() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["trial_id", "point_id"], ["results.trial_id", "results.point_id"])
+
+
 class SampleRow(Rows):
     """The steps of one pass on one rank, in the order they ran."""
 
     __tablename__ = "samples"
 
-    trial_id: Mapped[str] = mapped_column(ForeignKey("results.trial_id"), primary_key=True)
+    trial_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
+    point_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
     pass_: Mapped[Pass] = mapped_column("pass", choice(Pass, name="pass"), primary_key=True)
     rank: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     num_steps: Mapped[int]
     step_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
     forward_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+
+    __table_args__ = (_of_a_result(),)
 
 
 class CollectiveSampleRow(Rows):
@@ -69,7 +76,8 @@ class CollectiveSampleRow(Rows):
 
     __tablename__ = "collective_samples"
 
-    trial_id: Mapped[str] = mapped_column(ForeignKey("results.trial_id"), primary_key=True)
+    trial_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
+    point_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     """In the order of the step."""
     op: Mapped[Collective] = mapped_column(choice(Collective, name="op"))
@@ -78,3 +86,5 @@ class CollectiveSampleRow(Rows):
     wire_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
     wait_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
     timed_in: Mapped[Pass] = mapped_column(choice(Pass, name="timed_in"))
+
+    __table_args__ = (_of_a_result(),)

@@ -44,10 +44,10 @@ def test_samples_come_back_exactly(sessions: Sessions) -> None:
     with sessions.writing() as session:
         queue.complete(session, lease, told)
     with sessions.reading() as session:
-        assert samples.find(session, lease.trial_id) == told.samples
-        assert samples.collectives(session, lease.trial_id) == told.collectives
-        assert samples.find(session, "unknown") == {}
-        assert samples.collectives(session, "unknown") == ()
+        assert samples.find(session, lease.trial_id, lease.point_id) == told.samples
+        assert samples.collectives(session, lease.trial_id, lease.point_id) == told.collectives
+        assert samples.find(session, "unknown", "unknown") == {}
+        assert samples.collectives(session, "unknown", "unknown") == ()
 
 
 def test_a_result_says_what_was_measured_where_and_how(sessions: Sessions) -> None:
@@ -185,5 +185,5 @@ def test_passes_that_did_not_run_have_no_samples(sessions: Sessions) -> None:
     with sessions.writing() as session:
         queue.complete(session, lease, clean_only)
     with sessions.reading() as session:
-        assert samples.find(session, lease.trial_id) == clean_only.samples
+        assert samples.find(session, lease.trial_id, lease.point_id) == clean_only.samples
         assert sweeps.find(session, lease.sweep_id).num_done == 1

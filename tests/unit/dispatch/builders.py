@@ -36,6 +36,8 @@ def lease(
         seed=1,
         num_devices=max(degrees),
         degrees=degrees,
+        pair_point_id=None,
+        pair_spec=None,
         ttl=timedelta(seconds=30),
     )
 

@@ -62,6 +62,7 @@ def measured_trial(
     return MeasuredTrial(
         id=f"{point_id}/{replicate}",
         point_id=point_id,
+        paired_with=None,
         sweep_id=sweep_id,
         replicate=replicate,
         attempt=1,

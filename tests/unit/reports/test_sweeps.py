@@ -79,6 +79,7 @@ def test_a_point_shows_its_attempts_and_its_last_error() -> None:
             log_tail="Killed",
         ),
         rejection=None,
+        paired_with=None,
     )
     shown = PointReport.of(failed)
     assert shown.attempt == 9

@@ -2,15 +2,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.unit.workers.builders import order, rank_result
+from tests.unit.workers.builders import order, point, rank_result
 from workers.contract.axes import Collective, GroupKind, Pass
-from workers.contract.trial import RankResult, Span, TrialResult
+from workers.contract.trial import RankResult, Span, TrialOrder, TrialResult
 from workers.gather import gather
 
 
-def gathered(results: Sequence[RankResult]) -> TrialResult:
+def gathered(results: Sequence[RankResult], *, told: TrialOrder | None = None) -> TrialResult:
     return gather(
-        order(tp_degree=len(results)),
+        told or order(tp_degree=len(results)),
         results,
         group_kind=GroupKind.FRESH,
         group_id="g",
@@ -60,6 +60,21 @@ def test_the_group_needs_the_memory_and_has_the_flags_of_its_worst_rank() -> Non
     )
     assert result.peak_memory_bytes == 9
     assert result.quality == ("oversubscribed", "scheduler_noise")
+
+
+def test_both_points_of_a_pair_are_gathered_over_all_ranks() -> None:
+    pair = order(tp_degree=2).model_copy(update={"pair_point": point(dtype="bfloat16")})
+    ranks = [
+        rank_result(rank, step_ns=(rank,)).model_copy(
+            update={"pair": rank_result(rank, step_ns=(10 + rank,))}
+        )
+        for rank in (1, 0)
+    ]
+    result = gathered(ranks, told=pair)
+    assert result.pair is not None
+    assert (result.point.dtype, result.pair.point.dtype) == ("float32", "bfloat16")
+    assert [own.step_ns for own in result.samples[Pass.CLEAN]] == [(0,), (1,)]
+    assert [own.step_ns for own in result.pair.samples[Pass.CLEAN]] == [(10,), (11,)]
 
 
 def test_ranks_that_saw_different_collectives_are_refused() -> None:
