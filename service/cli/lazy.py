@@ -42,6 +42,9 @@ COMMANDS: Mapping[str, Entry] = {
     "curves": Entry("curves", "Show collective times over message sizes.", READ),
     "topology": Entry("topology", "Explain what `nvidia-smi topo -m` printed.", READ),
     "nodes": Entry("nodes", "List the machines that measure.", READ),
+    "detect": Entry(
+        "detect", "Find change points, drift and spikes in any series; needs no server.", READ
+    ),
     "import": Entry("import_results", "Bring in what nccl-tests printed.", KEEP),
     "token": Entry("token", "Create, list and revoke access tokens.", KEEP),
     "db": Entry("db", "Look after the database's schema.", KEEP),

@@ -1,0 +1,61 @@
+"""Series as JSON lines: `{"id": …, "values": […]}`, null where a night is missing."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from pydantic import Field, StrictInt, StrictStr, ValidationError
+
+from service.cli.failures import UsageError
+from workers.contract.frozen import Frozen
+
+LARGEST_SIZE = 1e150
+"""Of a value: squares of what is larger are no numbers any more."""
+MOST_NIGHTS = 100_000
+LONGEST_SHOWN = 100
+
+Value = Annotated[float, Field(strict=True, ge=-LARGEST_SIZE, le=LARGEST_SIZE)]
+
+
+class SeriesLine(Frozen):
+    """One series as given."""
+
+    id: StrictStr | StrictInt
+    values: Annotated[tuple[Value | None, ...], Field(max_length=MOST_NIGHTS)]
+
+
+def read_series(name: str) -> Iterator[SeriesLine | str]:
+    """Yield each line's series, or what is wrong with the line. Empty lines are left out.
+
+    UsageError where the file cannot be read.
+    """
+    shown = "standard input" if name == "-" else name
+    try:
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as lines:
+            yield from _parsed(lines, shown)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror}") from error
+
+
+def _parsed(lines: BinaryIO, shown: str) -> Iterator[SeriesLine | str]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield SeriesLine.model_validate_json(line)
+        except ValidationError as error:
+            yield f"{shown}, line {number}: {_first(error)}"
+
+
+def _first(error: ValidationError) -> str:
+    """Where the first thing wrong is, what it is, and what was found there."""
+    first = error.errors(include_url=False)[0]
+    where = first["loc"][:1] if first["loc"][:1] == ("id",) else first["loc"]
+    path = "".join(f"/{part}" for part in where)
+    if first["type"] in {"json_invalid", "missing"}:
+        return f"{path}: {first['msg']}" if path else str(first["msg"])
+    is_large = first["type"] in {"less_than_equal", "greater_than_equal"}
+    says = f"Input should be at most {LARGEST_SIZE:g} in size" if is_large else first["msg"]
+    return f"{path or 'the line'}: {says}; got {str(first['input'])[:LONGEST_SHOWN]!r}"
