@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 
 from service.api import (
     breakeven,
+    claims,
     comparison,
     curves,
     docs,
@@ -42,6 +43,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     curves.router,
     memory.router,
     recommendation.router,
+    claims.router,
     models.router,
     nodes.router,
     topology.router,

@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Entry] = {
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
     "recommend": Entry("recommend", "Say which TP degree to run a model with.", READ),
+    "claims": Entry("claims", "Hold two articles about tensor parallelism to what is true.", READ),
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
     "curves": Entry("curves", "Show collective times over message sizes.", READ),
     "topology": Entry("topology", "Explain what `nvidia-smi topo -m` printed.", READ),

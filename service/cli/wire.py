@@ -380,3 +380,16 @@ class DegreeRange(Wire):
     smallest: int | None = None
     largest: int | None = None
     throughput: int | None = None
+
+
+class Claim(Wire):
+    """One claim of the articles."""
+
+    number: int
+    source: str
+    claim: str
+    article: str
+    ours: str
+    verdict: str
+    measured: str | None = None
+    command: str

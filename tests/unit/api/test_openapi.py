@@ -53,6 +53,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "explain_topology",
         "recommend_degree",
         "list_ranges",
+        "list_claims",
         "list_models",
         "list_nodes",
         "create_token",

@@ -1,0 +1,180 @@
+"""What stored results say of the articles' claims, one sentence by the claim's number."""
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+
+from service.analysis.nccl_tests.operation import Operation
+from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
+from service.reports import breakeven
+from service.reports.breakeven import BreakEvenReport
+from service.store.curves import Curve
+from service.store.results import MeasuredTrial
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Phase
+from workers.contract.point import PointSpec
+
+SMALL_BYTES = 8 << 10
+MOST_SAID = 3
+
+Fact = Callable[[Sequence[MeasuredTrial]], str | None]
+
+
+def facts(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> dict[int, str]:
+    """Say what there is to say; a claim that nothing was measured for is not in it."""
+    sharded = [trial for trial in trials if trial.spec.tp_degree > 1]
+    found = {number: fact(sharded) for number, fact in FACTS.items()}
+    found[4] = _arrangements(trials)
+    found[16] = _floor(sharded, curves)
+    series = breakeven.reports(trials)
+    found[23] = _pays(series)
+    found[27] = _break_evens(series)
+    return {number: said for number, said in found.items() if said is not None}
+
+
+def _counted(block: Block) -> Fact:
+    def fact(trials: Sequence[MeasuredTrial]) -> str | None:
+        own = [
+            trial.proof.num_collectives
+            for trial in trials
+            if trial.spec.block is block
+            and trial.spec.phase is Phase.TRAIN
+            and trial.spec.arrangement is Arrangement.COLUMN_ROW
+        ]
+        if not own:
+            return None
+        counts = " or ".join(map(str, sorted(set(own))))
+        return f"{counts} counted in each of {len(own)} trials"
+
+    return fact
+
+
+def _arrangements(trials: Sequence[MeasuredTrial]) -> str | None:
+    """Step times of the same point otherwise arranged, replicate by replicate."""
+    usual = {
+        _place(trial): trial.summary.step_time_us
+        for trial in trials
+        if trial.spec.arrangement is Arrangement.COLUMN_ROW and trial.spec.tp_degree > 1
+    }
+    ratios: dict[Arrangement, list[float]] = {}
+    for trial in trials:
+        if trial.spec.arrangement is not Arrangement.COLUMN_ROW and _place(trial) in usual:
+            ratio = trial.summary.step_time_us / usual[_place(trial)]
+            ratios.setdefault(trial.spec.arrangement, []).append(ratio)
+    each = [f"{name} {median(own):.2f} ({len(own)})" for name, own in sorted(ratios.items())]
+    return f"step time over column_row's, median (trials): {', '.join(each)}" if each else None
+
+
+def _place(trial: MeasuredTrial) -> tuple[str, int, PointSpec]:
+    spec = trial.spec.model_copy(update={"arrangement": Arrangement.COLUMN_ROW})
+    return trial.sweep_id, trial.replicate, spec
+
+
+def _floor(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> str | None:
+    by_hardware: dict[str, list[float]] = {}
+    for trial in trials:
+        name = f"{trial.hardware.accelerator} over {trial.link_class}"
+        by_hardware.setdefault(name, []).extend(
+            one.time_us
+            for one in trial.summary.collectives
+            if one.message_bytes <= SMALL_BYTES and one.time_us > 0
+        )
+    for curve in curves:
+        if curve.table.operation is Operation.ALL_REDUCE:
+            name = f"{curve.hardware}, {curve.table.num_ranks} ranks"
+            by_hardware.setdefault(name, []).extend(_small_times(curve))
+    each = [f"{name}: {median(own):.1f} us" for name, own in by_hardware.items() if own]
+    return f"median up to 8 KiB on {'; '.join(each)}" if each else None
+
+
+def _small_times(curve: Curve) -> Iterable[float]:
+    for row in curve.table.rows:
+        if 0 < row.message_bytes <= SMALL_BYTES and row.out_of_place_us is not None:
+            yield row.out_of_place_us
+
+
+def _batch_1(trials: Sequence[MeasuredTrial]) -> str | None:
+    """In how many points communication is the longer one, by block and degree."""
+    by_series: dict[tuple[Block, int], list[bool]] = {}
+    for trial in trials:
+        if trial.spec.phase is Phase.DECODE and trial.spec.batch == 1:
+            longer = trial.summary.exposed_communication_us > trial.summary.compute_time_us
+            by_series.setdefault((trial.spec.block, trial.spec.tp_degree), []).append(longer)
+    each = [
+        f"{block} at tp_degree {degree} {sum(own)} of {len(own)}"
+        for (block, degree), own in sorted(by_series.items())
+    ]
+    return f"communication was longer in trials of {', '.join(each)}" if each else None
+
+
+def _hidden(trials: Sequence[MeasuredTrial]) -> str | None:
+    shares: dict[str, list[float]] = {}
+    for trial in trials:
+        spec = trial.spec
+        if spec.phase is Phase.PREFILL or (spec.phase is Phase.DECODE and spec.batch == 1):
+            name = f"{spec.phase}, overlap {spec.overlap}"
+            shares.setdefault(name, []).append(trial.summary.communication_share)
+    each = [f"{name}: {median(own):.0%}" for name, own in sorted(shares.items())]
+    return f"median exposed share of the step, {'; '.join(each)}" if each else None
+
+
+def _implementations(trials: Sequence[MeasuredTrial]) -> str | None:
+    """Decode with the backend's collectives over the same with others."""
+    usual: dict[tuple[str, int, PointSpec], float] = {}
+    others: list[tuple[CollectiveImpl, tuple[str, int, PointSpec], float]] = []
+    for trial in trials:
+        if trial.spec.phase is not Phase.DECODE:
+            continue
+        impl = trial.spec.collective_impl
+        spec = trial.spec.model_copy(update={"collective_impl": CollectiveImpl.BACKEND})
+        place = (trial.sweep_id, trial.replicate, spec)
+        if impl is CollectiveImpl.BACKEND:
+            usual[place] = trial.summary.step_time_us
+        else:
+            others.append((impl, place, trial.summary.step_time_us))
+    ratios: dict[CollectiveImpl, list[float]] = {}
+    for impl, place, step_us in others:
+        if place in usual:
+            ratios.setdefault(impl, []).append(usual[place] / step_us)
+    each = [f"{impl} {median(own):.2f}x ({len(own)})" for impl, own in sorted(ratios.items())]
+    return f"decode against the backend's, median (trials): {', '.join(each)}" if each else None
+
+
+def _across_nodes(trials: Sequence[MeasuredTrial]) -> str | None:
+    own = [trial for trial in trials if trial.link_class.startswith("network")]
+    shares: dict[str, list[float]] = {}
+    for trial in own:
+        shares.setdefault(trial.link_class, []).append(trial.summary.communication_share)
+    each = [f"{link}: {median(values):.0%}" for link, values in sorted(shares.items())]
+    return f"median communication share over {'; '.join(each)}" if each else None
+
+
+def _above_threshold(trials: Sequence[MeasuredTrial]) -> str | None:
+    if not trials:
+        return None
+    above = sum(trial.summary.communication_share > DEFAULT_THRESHOLD for trial in trials)
+    return f"above {DEFAULT_THRESHOLD:.0%} in {above} of {len(trials)} trials"
+
+
+def _pays(series: Sequence[BreakEvenReport]) -> str | None:
+    return _sentences([one for one in series if (one.tp_degree, one.pays_against) == (4, 2)])
+
+
+def _break_evens(series: Sequence[BreakEvenReport]) -> str | None:
+    return _sentences(series)
+
+
+def _sentences(series: Sequence[BreakEvenReport]) -> str | None:
+    said = [one.sentence for one in series[:MOST_SAID]]
+    rest = len(series) - len(said)
+    return ". ".join([*said, *([f"And {rest} more"] if rest else [])]) if said else None
+
+
+FACTS: dict[int, Fact] = {
+    1: _counted(Block.MLP),
+    2: _counted(Block.ATTENTION),
+    3: _counted(Block.LAYER),
+    18: _batch_1,
+    20: _hidden,
+    21: _implementations,
+    24: _across_nodes,
+    25: _above_threshold,
+}
