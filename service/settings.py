@@ -57,8 +57,8 @@ class Settings(BaseSettings):
     """Ranks a node without a GPU can hold; max(cores, 4) where not given."""
     lease_ttl_s: Seconds = 30
     """How long a trial stays with a dispatcher that does not report."""
-    poll_interval_s: Seconds = 0.01
-    """How often an idle dispatcher looks for work."""
+    poll_interval_s: Seconds = 0.002
+    """How often an idle dispatcher asks the database whether anything was committed."""
     max_attempts: int = Field(default=3, ge=1, le=100)
     """Attempts at a trial that infrastructure failures end."""
 

@@ -33,4 +33,9 @@ def service_of(request: Request) -> Service:
     return service
 
 
-ServiceDep = Annotated[Service, Depends(service_of)]
+async def _given(request: Request) -> Service:
+    """As a dependency: not worth the thread that a plain function would be given."""
+    return service_of(request)
+
+
+ServiceDep = Annotated[Service, Depends(_given)]

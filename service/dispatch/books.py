@@ -7,6 +7,7 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from service.analysis.summary import EmptyTrialError
+from service.dispatch.identity import Owner
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
 from service.dispatch.placement import offer_of
 from service.dispatch.retry import decide
@@ -44,14 +45,16 @@ class Books:
         """Take the pool, or renew it; False while another has it."""
         return fleet.lease_pool(session, self._pool, owner=self._owner, ttl=self._ttl)
 
-    def holder(self, session: Session) -> str | None:
-        """Who has the pool."""
-        return takeover.pool_owner(session, self._pool)
-
-    def evict(self, session: Session, owner: str) -> None:
-        """Take over from a dispatcher that is known to be dead."""
-        count = takeover.evict(session, self._pool, owner=owner, max_attempts=self._max_attempts)
-        log.warning("pool_taken_over", pool=self._pool, dead_owner=owner, trials=count)
+    def acquire_pool(self, session: Session) -> str | None:
+        """Take the pool, even from a dispatcher that is known to be dead; else say who has it."""
+        if self.take_pool(session):
+            return None
+        holder = self._holder(session) or "somebody"
+        owner = Owner.parse(holder)
+        if owner is None or not owner.is_known_dead:
+            return holder
+        self._evict(session, holder)
+        return None if self.take_pool(session) else holder
 
     def leave_pool(self, session: Session) -> None:
         """Let another take over at once."""
@@ -146,6 +149,15 @@ class Books:
         except EmptyTrialError as error:
             loss = Loss(blame=Blame.POINT, code="result_not_stored", message=str(error))
             self._fail(session, outcome.lease, loss, node="")
+
+    def _holder(self, session: Session) -> str | None:
+        """Who has the pool."""
+        return takeover.pool_owner(session, self._pool)
+
+    def _evict(self, session: Session, owner: str) -> None:
+        """Take over from a dispatcher that is known to be dead."""
+        count = takeover.evict(session, self._pool, owner=owner, max_attempts=self._max_attempts)
+        log.warning("pool_taken_over", pool=self._pool, dead_owner=owner, trials=count)
 
     def _fail(self, session: Session, lease: Lease, loss: Loss, *, node: str) -> None:
         earlier = takeover.earlier_codes(session, lease)

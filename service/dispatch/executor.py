@@ -108,15 +108,16 @@ class RayExecutor:
         self._groups = [*(known for known in self._groups if not known.has_ended), group]
         return group
 
-    def wait(self, timeout_s: float) -> None:
-        """Return when anything has come that is worth a poll, or after the timeout."""
+    def wait(self, timeout_s: float) -> bool:
+        """Return True when anything has come that is worth a poll, False after the timeout."""
         refs = [ref for group in self._groups for ref in group.refs]
         self._looks = [look for look in self._looks if look.poll() is None]
         refs += [cast("ObjectRef[object]", look.ref) for look in self._looks]
-        if refs:
-            ray.wait(refs, num_returns=1, timeout=timeout_s)
-        else:
+        if not refs:
             time.sleep(timeout_s)
+            return False
+        ready, _ = ray.wait(refs, num_returns=1, timeout=timeout_s)
+        return bool(ready)
 
     def _look_at(self, name: str, node: RayNode) -> _RayLook:
         ref = look_at(

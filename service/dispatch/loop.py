@@ -5,22 +5,22 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from service.dispatch.books import Books
 from service.dispatch.identity import Owner
 from service.dispatch.inventory import Changes
+from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
 from service.dispatch.outcomes import Outcome
 from service.dispatch.placement import GroupPlan
 from service.dispatch.station import Station
 from service.dispatch.turn import Turn
 from service.dispatch.worker_group import WorkerGroup
 from service.settings import Settings
+from service.store.commits import CommitWatch
 from service.store.engine import Sessions
 from service.telemetry import get_logger
 from workers.contract.hardware import NodeFacts
 
-LONGEST_WAIT_S = 0.1
 FLEET_SETTLES_S = 3.0
 """Before a trial is called impossible: another dispatcher may be about to show its nodes."""
 FINISH_WITHIN_S = 8.0
@@ -48,8 +48,8 @@ class Executor(Protocol):
     def start(self, node: NodeFacts, plan: GroupPlan) -> WorkerGroup:
         """Begin to start a group."""
 
-    def wait(self, timeout_s: float) -> None:
-        """Sleep until something happens."""
+    def wait(self, timeout_s: float) -> bool:
+        """Sleep until something happens; return whether it did."""
 
 
 class Dispatcher:
@@ -75,6 +75,13 @@ class Dispatcher:
             max_attempts=settings.max_attempts,
         )
         self._turn = Turn(self._books, ttl_s=settings.lease_ttl_s, clock=clock)
+        self._commits = CommitWatch(sessions.engine)
+        self._lookout = Lookout(
+            executor.wait,
+            self._commits.has_moved,
+            look_every_s=settings.poll_interval_s,
+            clock=clock,
+        )
         self._stations: list[Station] = []
         self._unwritten: list[Outcome] = []
         self._num_stop_requests = 0
@@ -88,16 +95,19 @@ class Dispatcher:
 
     def run(self) -> int:
         """Work; return the exit status."""
-        if not self._wait_for_pool():
-            return EXIT_OK
-        while not self._num_stop_requests:
-            if not self.turn():
-                return self._abandon()
-        return self._finish()
+        try:
+            if not self._wait_for_pool():
+                return EXIT_OK
+            while not self._num_stop_requests:
+                if not self.turn():
+                    return self._abandon()
+            return self._finish()
+        finally:
+            self._commits.close()
 
     def turn(self) -> bool:
         """One round; False once the pool is no longer ours."""
-        self._executor.wait(self._patience_s)
+        self._lookout.wait(self._stations)
         self._follow_the_fleet()
         for station in self._stations:
             self._unwritten += station.poll()
@@ -132,14 +142,6 @@ class Dispatcher:
         self._unwritten.clear()
         orders.carry_out()
         return True
-
-    @property
-    def _patience_s(self) -> float:
-        """Poll for work quickly only while nothing is being timed."""
-        is_idle = any(s.wants_work for s in self._stations) and not any(
-            s.is_measuring for s in self._stations
-        )
-        return min(LONGEST_WAIT_S, self._settings.poll_interval_s) if is_idle else LONGEST_WAIT_S
 
     @property
     def _has_lost_authority(self) -> bool:
@@ -179,7 +181,7 @@ class Dispatcher:
             began = self._clock()
             try:
                 with self._sessions.writing() as session:
-                    holder = self._try_to_take_pool(session)
+                    holder = self._books.acquire_pool(session)
             except SQLAlchemyError as error:
                 self._wait_for_database(error)
                 continue
@@ -192,17 +194,6 @@ class Dispatcher:
                 has_said_so = True
             self._executor.wait(LONGEST_WAIT_S)
         return False
-
-    def _try_to_take_pool(self, session: Session) -> str | None:
-        """None when it is ours; else who has it."""
-        if self._books.take_pool(session):
-            return None
-        holder = self._books.holder(session) or "somebody"
-        owner = Owner.parse(holder)
-        if owner is None or not owner.is_known_dead:
-            return holder
-        self._books.evict(session, holder)
-        return None if self._books.take_pool(session) else holder
 
     def _wait_for_database(self, error: SQLAlchemyError) -> None:
         if not self._database_is_down:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import cache
 
-from sqlalchemy import ColumnElement, String, bindparam, literal
+from sqlalchemy import ColumnElement, Select, String, bindparam, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -36,6 +37,17 @@ def _on_sqlite(element: DatabaseNow, compiler: SQLCompiler, **options: object) -
 def _on_postgresql(element: DatabaseNow, compiler: SQLCompiler, **options: object) -> str:
     offset = compiler.process(element.clauses, **options)
     return f"(statement_timestamp() + CAST({offset} AS interval))"
+
+
+def db_time(session: Session) -> datetime:
+    """What the clock says, read once for all that is to have the same time."""
+    now = {"now": db_now_value(session)}
+    return session.connection().execute(_time(own_clock=has_own_clock(session)), now).scalar_one()
+
+
+@cache
+def _time(*, own_clock: bool) -> Select[datetime]:
+    return select(db_now_parameter("now", own_clock=own_clock))
 
 
 def db_now(session: Session, *, plus: timedelta = _NO_TIME) -> ColumnElement[datetime]:

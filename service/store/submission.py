@@ -5,11 +5,11 @@ import random
 from datetime import datetime
 
 from pydantic import JsonValue
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from service.store import events
-from service.store.clock import db_now
+from service.store.clock import db_time
 from service.store.events import Happening
 from service.store.ids import new_ids
 from service.store.models.point import PointRow
@@ -19,6 +19,12 @@ from service.store.states import EventKind, TrialState
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
 from workers.contract.sweep import Expansion, SweepSpec
+
+_INSERT_SWEEP = insert(SweepRow)
+_INSERT_TAGS = insert(SweepTagRow)
+_INSERT_POINTS = insert(PointRow)
+_INSERT_REPLICATES = insert(ReplicateRow)
+_INSERT_TRIALS = insert(TrialRow)
 
 
 def insert_sweep(
@@ -32,26 +38,28 @@ def insert_sweep(
 ) -> datetime:
     """Write all rows of a new sweep; return when. `expansion` has at least one point."""
     degrees = sorted({point.tp_degree for point in expansion.points})
-    now = session.scalars(select(db_now(session))).one()
-    session.execute(
-        insert(SweepRow).values(
-            id=sweep_id,
-            name=spec.name,
-            spec=spec,
-            created_at=now,
-            created_by=created_by,
-            priority=spec.priority,
-            seed=seed,
-            sampling=spec.sampling,
-            group_kind=spec.group_kind,
-            num_replicates=spec.replicates,
-            num_devices=degrees[-1],
-            degrees=tuple(degrees),
-            accelerator_pattern=_pattern(spec.where.accelerator),
-            num_points=len(expansion.points),
-            num_rejected=len(expansion.rejected),
-            last_event_seq=0,
-        )
+    connection = session.connection()  # the ORM has no object of these rows to keep in step
+    now = db_time(session)
+    connection.execute(
+        _INSERT_SWEEP,
+        {
+            "id": sweep_id,
+            "name": spec.name,
+            "spec": spec,
+            "created_at": now,
+            "created_by": created_by,
+            "priority": spec.priority,
+            "seed": seed,
+            "sampling": spec.sampling,
+            "group_kind": spec.group_kind,
+            "num_replicates": spec.replicates,
+            "num_devices": degrees[-1],
+            "degrees": tuple(degrees),
+            "accelerator_pattern": _pattern(spec.where.accelerator),
+            "num_points": len(expansion.points),
+            "num_rejected": len(expansion.rejected),
+            "last_event_seq": 0,
+        },
     )
     _insert_tags(session, sweep_id, spec)
     point_ids = _insert_points(session, sweep_id, expansion)
@@ -74,7 +82,7 @@ def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
 def _insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
     if spec.tags:
         tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
-        session.execute(insert(SweepTagRow), tags)
+        session.connection().execute(_INSERT_TAGS, tags)
 
 
 def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[str]:
@@ -89,7 +97,7 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
     for rejection in expansion.rejected:
         spec = rejection.spec
         rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
-    session.connection().execute(insert(PointRow), rows)
+    session.connection().execute(_INSERT_POINTS, rows)
     return ids[: len(expansion.points)]
 
 
@@ -130,9 +138,8 @@ def _insert_trials(
     ready_at: datetime,
 ) -> None:
     numbers = range(spec.replicates)
-    session.execute(
-        insert(ReplicateRow), [{"sweep_id": sweep_id, "number": number} for number in numbers]
-    )
+    replicates = [{"sweep_id": sweep_id, "number": number} for number in numbers]
+    session.connection().execute(_INSERT_REPLICATES, replicates)
     size = 2 if expansion.is_paired else 1
     firsts, seconds = point_ids[::size], point_ids[1::2] if expansion.is_paired else ()
     ids = iter(new_ids(len(firsts) * spec.replicates))
@@ -159,7 +166,7 @@ def _insert_trials(
             strict=True,
         )
     ]
-    session.connection().execute(insert(TrialRow), rows)
+    session.connection().execute(_INSERT_TRIALS, rows)
 
 
 def _pattern(accelerator: str | None) -> str | None:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine, select
 
 from service.dispatch.inventory import Changes
-from service.dispatch.loop import LONGEST_WAIT_S, Dispatcher
+from service.dispatch.lookout import LONGEST_WAIT_S
+from service.dispatch.loop import Dispatcher
 from service.settings import Settings
 from service.store.engine import Sessions
 from service.store.models.trial import AttemptRow, TrialRow
@@ -59,12 +60,13 @@ class FakeExecutor:
     def start(self, facts: NodeFacts, plan: object) -> FakeGroup:
         return self.groups.start(facts, plan)  # type: ignore[arg-type]
 
-    def wait(self, timeout_s: float) -> None:
+    def wait(self, timeout_s: float) -> bool:
         assert timeout_s <= LONGEST_WAIT_S
         self._time.pass_(LONGEST_WAIT_S)
         self.on_wait()
         if self.measures:
             self.finish_all()
+        return True
 
     def lose(self, name: str) -> None:
         self._leaving = (name,)
