@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from workers.contract.errors import WorkerError
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import judge_impl_on
+from workers.contract.launching import judge_launch_on
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import TrialOrder, TrialResult
@@ -63,7 +64,9 @@ def main() -> int:
 
 def _measurable(spec: SweepSpec, node: NodeFacts) -> tuple[Points, ...]:
     """Return the trials of points that this host can measure, and say why it cannot the others."""
-    expansion = spec.expand().without(lambda point: judge_impl_on(point, [node]))
+    expansion = spec.expand().without(
+        lambda point: judge_impl_on(point, [node]) or judge_launch_on(point, [node])
+    )
     for reason, valid in dict.fromkeys((r.reason, r.valid_tp_degrees) for r in expansion.rejected):
         _say(f"rejected: {reason}" + (f"; degrees that work: {valid}" if valid else ""))
     return expansion.trials

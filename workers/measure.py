@@ -6,14 +6,19 @@ Legend: B batch, S sequence, H hidden.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from workers.contract.axes import Pass
+from workers.contract.axes import Launch, Pass
 from workers.contract.conditions import flags
 from workers.contract.control import CONTROL_VERSION
-from workers.contract.errors import CollectiveCountError, OrderMismatchError
+from workers.contract.errors import (
+    CollectiveCountError,
+    LaunchUnavailableError,
+    OrderMismatchError,
+)
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
 from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
@@ -22,6 +27,7 @@ from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
 from workers.runtime.watch import HostWatch
 from workers.timing.clocks import Step, clock_for
+from workers.timing.graphs import CudaRecorder, GraphSpans, graphed
 from workers.timing.passes import sample, warm_up
 from workers.timing.peers import Peers
 from workers.timing.spans import Spans, spans_for
@@ -104,7 +110,10 @@ class Subject:
 def prepare(place: Place, seed: int) -> Subject:
     """Draw the point's block and input, and make its step in each pass."""
     spans = _spans(place.spec, place.seat)
-    return Subject(place=place, steps=_steps(place.spec, seed, place.seat, spans), spans=spans)
+    steps = _steps(place.spec, seed, place.seat, spans)
+    if place.spec.launch is Launch.CUDA_GRAPH:
+        steps = graphed(steps, spans, recorder=partial(CudaRecorder, place.seat.device))
+    return Subject(place=place, steps=steps, spans=spans)
 
 
 def measure(
@@ -120,6 +129,8 @@ def measure(
     began = time.perf_counter_ns()
     seat = places[0].seat
     check_orders_agree(order, seat.peers)
+    for place in places:
+        check_launch(place.spec, seat.device)
     environment = seat.environment.model_copy(update={"load_average": load_average()})
     return_freed_memory(seat.device)
     memory = PeakMemory(seat.device)
@@ -154,7 +165,13 @@ def measure(
             num_warmup_steps=num_steps,
             stop_rule=stop_rule,
             peak_memory_bytes=peak_memory_bytes,
-            quality=flags(point.place.spec, seat.device_facts, environment, state),
+            quality=flags(
+                point.place.spec,
+                seat.device_facts,
+                environment,
+                state,
+                clean=passes[Pass.CLEAN],
+            ),
             host=state,
             wall_ns=time.perf_counter_ns() - began,
             timed_ns=sampled.timed_ns,
@@ -176,6 +193,13 @@ def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
         raise OrderMismatchError(msg)
 
 
+def check_launch(spec: PointSpec, device: torch.device) -> None:
+    """Refuse on every rank what the device cannot start."""
+    if spec.launch is Launch.CUDA_GRAPH and device.type != "cuda":
+        msg = f"launch=cuda_graph needs a CUDA device, and this is {device.type}; "
+        raise LaunchUnavailableError(msg + "launch=eager works everywhere")
+
+
 def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Sequence[Span]) -> None:
     """Compare the calls that were timed with the steps: what was proved must also be what ran."""
     for span in spans:
@@ -192,10 +216,14 @@ def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
     for message in expected_messages(spec):
         timed_in = Pass.STANDALONE if message.is_overlapped else Pass.SPLIT
         by_pass.setdefault(timed_in, []).append(message)
+    inner = seat.group.collectives
+    if spec.launch is Launch.CUDA_GRAPH:
+        return {
+            kind: GraphSpans(inner, messages=tuple(messages), timed_in=kind)
+            for kind, messages in by_pass.items()
+        }
     return {
-        kind: spans_for(
-            seat.device, seat.group.collectives, messages=tuple(messages), timed_in=kind
-        )
+        kind: spans_for(seat.device, inner, messages=tuple(messages), timed_in=kind)
         for kind, messages in by_pass.items()
     }
 

@@ -12,6 +12,8 @@ MEANINGS = {
     "can take a hundred times as long",
     "allocator_grew": "memory was still being taken from the system during timed steps: they hold "
     "that as well",
+    "launch_bound": "the host took as long to start a step as the device to run it: "
+    "launch=cuda_graph shows what the device alone takes",
     "shared_device": "other processes had work on the same device",
     "noisy_host": "fixed work between the steps took very different times: something else used "
     "the host",

@@ -60,6 +60,8 @@ class TrialSummary(Frozen):
     perturbation: float
     """How much longer the step is while spans are taken: split over clean, minus 1."""
     collectives: tuple[CollectiveSummary, ...]
+    enqueue_time_us: float | None = None
+    """What the host took to start a clean step, slowest rank; None on a CPU."""
     control: ControlSummary | None = None
     """None for a trial that had none."""
 
@@ -116,6 +118,7 @@ def summarise(result: TrialResult) -> TrialSummary:
     return TrialSummary(
         step_time_us=step_us,
         forward_time_us=_median_us(forward),
+        enqueue_time_us=_enqueue_time_us(result),
         backward_time_us=_median_us(clean - forward),
         split_step_time_us=split_us,
         compute_time_us=compute_us,
@@ -149,6 +152,11 @@ def _slowest(result: TrialResult, which: Pass) -> tuple[NDArray[np.int64], NDArr
     forward = np.array([rank.forward_ns for rank in ranks], dtype=np.int64)
     slowest = steps.argmax(axis=0), np.arange(steps.shape[1])
     return steps[slowest], forward[slowest]
+
+
+def _enqueue_time_us(result: TrialResult) -> float | None:
+    ranks = [rank.enqueue_ns for rank in result.samples[Pass.CLEAN] if rank.enqueue_ns]
+    return _median_us(np.array(ranks, dtype=np.int64).max(axis=0)) if ranks else None
 
 
 def _control(result: TrialResult) -> ControlSummary | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from service.errors import FieldError, InvalidSpecError, QuotaError
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import judge_impl_on
+from workers.contract.launching import judge_launch_on
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, working_degrees
@@ -32,6 +33,7 @@ def expand(spec: SweepSpec, *, nodes: Sequence[NodeFacts], max_points: int) -> E
         lambda point: (
             _judge(point, candidates, beside=beside.get(point.spec_key, 0))
             or judge_impl_on(point, candidates)
+            or judge_launch_on(point, candidates)
         )
     )
 
@@ -139,7 +141,7 @@ def _degrees(point: PointSpec, works: Callable[[PointSpec], bool]) -> tuple[int,
 
 
 def _pointer(field: str) -> str:
-    if field in {"tp_degree", "arrangement", "batch", "collective_impl"}:
+    if field in {"tp_degree", "arrangement", "batch", "collective_impl", "overlap", "launch"}:
         return f"/{field}"
     return {"block": "/blocks", "estimated_bytes": ""}.get(field, f"/models/*/{field}")
 

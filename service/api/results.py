@@ -14,7 +14,7 @@ from service.api.state import ServiceDep
 from service.reports import results as reports
 from service.reports.result import ResultReport
 from service.store.results import ResultFilter
-from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE
 
 router = APIRouter(prefix="/v1/results", tags=["results"], route_class=ApiRoute)
@@ -41,6 +41,7 @@ class ResultParameters(PageParameters):
     dtype: Annotated[tuple[Dtype, ...], Several] = ()
     collective_impl: Annotated[tuple[CollectiveImpl, ...], Several] = ()
     overlap: Annotated[tuple[Overlap, ...], Several] = ()
+    launch: Annotated[tuple[Launch, ...], Several] = ()
     spec_key: Texts = ()
     hardware: Texts = Field(default=(), description="hardware_key, or the accelerator's name.")
     node: Texts = ()
@@ -63,6 +64,7 @@ class ResultParameters(PageParameters):
             dtypes=self.dtype,
             collective_impls=self.collective_impl,
             overlaps=self.overlap,
+            launches=self.launch,
             spec_keys=self.spec_key,
             hardware_keys=keys,
             accelerators=accelerators,

@@ -12,7 +12,7 @@ from service.analysis.breakeven import Times, compute_overtakes, pays_from
 from service.analysis.crossing import Crossing, Outcome
 from service.reports import sentences
 from service.store.results import MeasuredTrial, ResultFilter, measured
-from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
@@ -62,6 +62,7 @@ class BreakEvenReport(Frozen):
     dtype: Dtype
     collective_impl: CollectiveImpl
     overlap: Overlap
+    launch: Launch
     hardware_key: str
     accelerator: str
     compute_overtakes: CrossingReport = Field(
@@ -151,6 +152,7 @@ def _report(ladder: Ladder, degree: int, smaller: int | None) -> BreakEvenReport
         dtype=spec.dtype,
         collective_impl=spec.collective_impl,
         overlap=spec.overlap,
+        launch=spec.launch,
         hardware_key=series.hardware_key,
         accelerator=series.accelerator,
         compute_overtakes=_crossing(overtakes, above="compute", below="communication"),

@@ -25,6 +25,7 @@ from workers.contract.axes import (
     CollectiveImpl,
     Dtype,
     GroupKind,
+    Launch,
     Overlap,
     Phase,
 )
@@ -94,6 +95,7 @@ class ResultFilter:
     dtypes: tuple[Dtype, ...] = ()
     collective_impls: tuple[CollectiveImpl, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
+    launches: tuple[Launch, ...] = ()
     spec_keys: tuple[str, ...] = ()
     hardware_keys: tuple[str, ...] = ()
     accelerators: tuple[str, ...] = ()
@@ -215,6 +217,7 @@ def _about_points(which: ResultFilter) -> list[ColumnElement[bool]]:
         (PointRow.dtype, which.dtypes),
         (PointRow.collective_impl, which.collective_impls),
         (PointRow.overlap, which.overlaps),
+        (PointRow.launch, which.launches),
         (PointRow.spec_key, which.spec_keys),
     ]
     conditions: list[ColumnElement[bool]]

@@ -124,6 +124,7 @@ def _point(
         "dtype": spec.dtype.value,
         "collective_impl": spec.collective_impl.value,
         "overlap": spec.overlap.value,
+        "launch": spec.launch.value,
     }
 
 

@@ -94,6 +94,15 @@ class Overlap(StrEnum):
     """The batch in two halves: the collective of one under the products of the other."""
 
 
+class Launch(StrEnum):
+    """How the host starts a step's kernels."""
+
+    EAGER = "eager"
+    """One by one, as PyTorch code usually runs."""
+    CUDA_GRAPH = "cuda_graph"
+    """Recorded once, started as a whole: what the host costs is left out."""
+
+
 class Collective(StrEnum):
     """The operation itself."""
 

@@ -4,15 +4,18 @@ Words for each are `service.analysis.quality`'s.
 """
 
 from collections.abc import Iterator
+from statistics import median
 
 from workers.contract.axes import Block, CollectiveImpl
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.host_state import DeviceReading, HostState
 from workers.contract.point import PointSpec
+from workers.contract.trial import PassSamples
 
 MOST_DISTURBED = 0.05
 """Share of the timed part that others may take before the figures are said to hold it."""
 MOST_THROTTLED = 0.01
+LAUNCH_BOUND = 0.95
 TICK_NS = 10_000_000
 """Of /proc/stat (USER_HZ is 100): a share of few ticks is known no better than to one of them."""
 MOST_GROWTH_BYTES = 8 << 20
@@ -20,7 +23,12 @@ MOST_GROWTH_BYTES = 8 << 20
 
 
 def flags(
-    spec: PointSpec, device: DeviceFacts, environment: Environment, state: HostState
+    spec: PointSpec,
+    device: DeviceFacts,
+    environment: Environment,
+    state: HostState,
+    *,
+    clean: PassSamples,
 ) -> tuple[str, ...]:
     """Name what disturbed one rank's figures, or changes what they mean."""
     is_cpu = device.kind == "cpu"
@@ -28,7 +36,20 @@ def flags(
         *_about_ranks(spec, environment, is_cpu=is_cpu),
         *_about_host(state, is_cpu=is_cpu, can_blame_others=not _oversubscribed(spec, environment)),
         *(_about_device(*state.device, window_ns=state.window_ns) if state.device else ()),
+        *(("launch_bound",) if is_launch_bound(clean) else ()),
     )
+
+
+def is_launch_bound(clean: PassSamples) -> bool:
+    """Whether the host took as long to start a step as the device to run it.
+
+    The limit of this: between a step's events lie the gaps in which the device waited for the next
+    kernel, so that a launch-bound step takes about what it takes to start, not less. Where the two
+    are within `LAUNCH_BOUND` of one another the host sets the pace, or nearly does.
+    """
+    if clean.enqueue_ns is None:
+        return False
+    return median(clean.enqueue_ns) >= LAUNCH_BOUND * median(clean.step_ns)
 
 
 def _oversubscribed(spec: PointSpec, environment: Environment) -> bool:

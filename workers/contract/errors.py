@@ -6,6 +6,7 @@ WorkerError
 │   └── CollectiveCountError
 ├── DeviceMemoryError         final: the point does not fit the device
 ├── CollectiveUnavailableError  final: collective_impl does not work on this device or group
+├── LaunchUnavailableError    final: the device cannot start steps in this way
 ├── RendezvousError           the group could not be formed
 ├── DeviceMismatchError       the rank sits on another device than the one reserved
 ├── OrderMismatchError        ranks of one group were told to measure different things
@@ -54,6 +55,13 @@ class CollectiveUnavailableError(WorkerError):
     """The collective_impl asked for does not work here. Example: shared_memory across hosts."""
 
     code = "collective_unavailable"
+    is_final = True
+
+
+class LaunchUnavailableError(WorkerError):
+    """The launch asked for does not work here. Example: cuda_graph on a CPU."""
+
+    code = "launch_unavailable"
     is_final = True
 
 

@@ -10,6 +10,7 @@ from workers.contract.axes import (
     CollectiveImpl,
     Dtype,
     Kind,
+    Launch,
     Overlap,
     Phase,
 )
@@ -38,6 +39,7 @@ class PointSpec(Frozen):
     dtype: Dtype = Dtype.FLOAT32
     collective_impl: CollectiveImpl = CollectiveImpl.BACKEND
     overlap: Overlap = Overlap.NONE
+    launch: Launch = Launch.EAGER
 
     @property
     def num_tokens(self) -> int:

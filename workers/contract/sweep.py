@@ -11,12 +11,14 @@ from workers.contract.axes import (
     CollectiveImpl,
     Dtype,
     GroupKind,
+    Launch,
     Overlap,
     Phase,
 )
 from workers.contract.catalogue import Model
 from workers.contract.frozen import Frozen, Label
 from workers.contract.implementations import judge_impl
+from workers.contract.launching import judge_launch
 from workers.contract.one_or_many import Axis
 from workers.contract.overlapping import judge_overlap
 from workers.contract.pair import Pair, PairAxis
@@ -35,6 +37,7 @@ AXES = (
     "dtype",
     "collective_impl",
     "overlap",
+    "launch",
 )
 
 LARGEST_NUM_REPLICATES = 50
@@ -84,6 +87,7 @@ class SweepSpec(Frozen):
     dtype: Axis[Dtype] = (Dtype.FLOAT32,)
     collective_impl: Axis[Impl] = (CollectiveImpl.BACKEND,)
     overlap: Axis[Overlap] = (Overlap.NONE,)
+    launch: Axis[Launch] = (Launch.EAGER,)
     pair: Pair | None = None
     """Measures every combination of the axes twice by turns: with either value."""
     replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
@@ -123,7 +127,8 @@ class SweepSpec(Frozen):
     def combinations(self) -> Iterator[PointSpec]:
         """Every combination of axis values, whether it can be sharded or not."""
         for values in itertools.product(*(getattr(self, axis) for axis in AXES)):
-            model, block, arrangement, phase, tp_degree, batch, seq, dtype, impl, overlap = values
+            model, block, *others = values
+            arrangement, phase, tp_degree, batch, seq, dtype, impl, overlap, launch = others
             yield PointSpec(
                 model=model,
                 block=block,
@@ -135,6 +140,7 @@ class SweepSpec(Frozen):
                 dtype=dtype,
                 collective_impl=impl,
                 overlap=overlap,
+                launch=launch,
             )
 
     def expand(self) -> "Expansion":
@@ -146,9 +152,13 @@ class SweepSpec(Frozen):
         trials = ((spec,) for spec in grid) if self.pair is None else map(self.pair.points, grid)
         return _judged(
             trials,
-            lambda spec: judge(spec) or judge_overlap(spec) or judge_impl(spec),
+            _judge,
             is_paired=self.pair is not None,
         )
+
+
+def _judge(spec: PointSpec) -> Rejection | None:
+    return judge(spec) or judge_overlap(spec) or judge_impl(spec) or judge_launch(spec)
 
 
 class Expansion(Frozen):

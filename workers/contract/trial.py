@@ -35,6 +35,8 @@ class PassSamples(Frozen):
     step_ns: tuple[int, ...]
     forward_ns: tuple[int, ...]
     """The forward part of each step; all of it where the phase has no backward."""
+    enqueue_ns: tuple[int, ...] | None = None
+    """What the host took to start each step on a GPU; None on a CPU, which does the work itself."""
 
 
 class Span(Frozen):

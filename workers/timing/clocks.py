@@ -1,5 +1,5 @@
 import time
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -22,25 +22,35 @@ class Step(Protocol):
         ...
 
 
+class StepTime(NamedTuple):
+    """Nanoseconds of one step on one rank."""
+
+    forward_ns: int
+    step_ns: int
+    enqueue_ns: int | None = None
+    """What the host took to start the step, without waiting for it; None where the host is what
+    computes."""
+
+
 class Clock(Protocol):
     """Times one step on one rank."""
 
-    def time(self, step: Step) -> tuple[int, int]:
-        """Nanoseconds of the forward part and of the whole step."""
+    def time(self, step: Step) -> StepTime:
+        """Run it once."""
         ...
 
 
 class HostClock:
     """CLOCK_MONOTONIC; right where every call returns only when its work is done."""
 
-    def time(self, step: Step) -> tuple[int, int]:
+    def time(self, step: Step) -> StepTime:
         """Stamp before, between and after."""
         begin = time.perf_counter_ns()
         output = step.forward()
         middle = time.perf_counter_ns()
         step.backward(output)
         end = time.perf_counter_ns()
-        return middle - begin, end - begin
+        return StepTime(middle - begin, end - begin)
 
 
 class CudaClock:
@@ -52,17 +62,20 @@ class CudaClock:
             torch.cuda.Event(enable_timing=True) for _ in range(3)
         )
 
-    def time(self, step: Step) -> tuple[int, int]:
+    def time(self, step: Step) -> StepTime:
         """Record, run, and read only after the last event has happened."""
         torch.cuda.synchronize(self._device)
+        began = time.perf_counter_ns()
         self._begin.record()
         output = step.forward()
         self._middle.record()
         step.backward(output)
         self._end.record()
+        enqueue_ns = time.perf_counter_ns() - began
         self._end.synchronize()
         forward_ms = self._begin.elapsed_time(self._middle)
-        return round(forward_ms * 1e6), round(self._begin.elapsed_time(self._end) * 1e6)
+        step_ms = self._begin.elapsed_time(self._end)
+        return StepTime(round(forward_ms * 1e6), round(step_ms * 1e6), enqueue_ns)
 
 
 def clock_for(device: torch.device) -> Clock:

@@ -18,7 +18,7 @@ from statistics import median
 from workers.contract.axes import Pass
 from workers.contract.sweep import Sampling
 from workers.contract.trial import PassSamples
-from workers.timing.clocks import Clock, Step
+from workers.timing.clocks import Clock, Step, StepTime
 from workers.timing.peers import Peers
 from workers.timing.stopping import Stopping, StopRule
 
@@ -54,8 +54,8 @@ class _Track:
     """One pass of one point, and its times so far."""
 
     step: Step
-    own: list[tuple[int, int]] = field(default_factory=list)
-    """Forward part and step on this rank."""
+    own: list[StepTime] = field(default_factory=list)
+    """On this rank."""
     slowest: list[int] = field(default_factory=list)
     """The step on the slowest rank: all ranks judge by these, and so judge alike."""
 
@@ -63,9 +63,11 @@ class _Track:
         self.own += [_time(self.step, clock, peers) for _ in range(times)]
 
     def samples(self) -> PassSamples:
+        enqueue = tuple(time.enqueue_ns for time in self.own if time.enqueue_ns is not None)
         return PassSamples(
-            step_ns=tuple(step for _, step in self.own),
-            forward_ns=tuple(part for part, _ in self.own),
+            step_ns=tuple(time.step_ns for time in self.own),
+            forward_ns=tuple(time.forward_ns for time in self.own),
+            enqueue_ns=enqueue or None,
         )
 
 
@@ -76,7 +78,7 @@ def warm_up(steps: Steps, *, clock: Clock, peers: Peers, sampling: Sampling) -> 
     """
     previous, spent, num_steps = None, 0, 0
     for _ in range(MOST_WARM_UP_BATCHES):
-        times = [_time(steps[Pass.CLEAN], clock, peers)[1] for _ in range(WARM_UP_BATCH)]
+        times = [_time(steps[Pass.CLEAN], clock, peers).step_ns for _ in range(WARM_UP_BATCH)]
         slowest = [max(column) for column in zip(*peers.exchange(times), strict=True)]
         num_steps += len(slowest)
         spent += sum(slowest)
@@ -160,7 +162,9 @@ class _Rounds:
         num_new = self._num_per_round * self._num_rounds
         new = [(track, num_new) for track in self._turns]
         new += zip(self._control, control_counts, strict=True)
-        mine = [step for track, count in new for _, step in track.own[len(track.own) - count :]]
+        mine = [
+            time.step_ns for track, count in new for time in track.own[len(track.own) - count :]
+        ]
         worst = [max(column) for column in zip(*self._peers.exchange(mine), strict=True)]
         self.timed_ns += sum(worst)
         place = 0
@@ -177,7 +181,7 @@ def _due(control: _Track, timed_ns: int) -> int:
     return max(0, min(LARGEST_CONTROL_TURN, int(left_ns / median(control.slowest))))
 
 
-def _time(step: Step, clock: Clock, peers: Peers) -> tuple[int, int]:
+def _time(step: Step, clock: Clock, peers: Peers) -> StepTime:
     peers.begin_together()
-    forward_ns, step_ns = clock.time(step)
-    return (forward_ns if step.has_backward else step_ns), step_ns
+    taken = clock.time(step)
+    return taken if step.has_backward else taken._replace(forward_ns=taken.step_ns)

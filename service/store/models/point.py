@@ -35,6 +35,7 @@ class PointRow(Rows):
     dtype: Mapped[str] = mapped_column(String(WORD))
     collective_impl: Mapped[str] = mapped_column(String(WORD))
     overlap: Mapped[str] = mapped_column(String(WORD))
+    launch: Mapped[str] = mapped_column(String(WORD))
 
     __table_args__ = (
         UniqueConstraint("sweep_id", "position"),

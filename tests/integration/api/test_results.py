@@ -53,6 +53,8 @@ FILTERS: list[tuple[dict[str, str | list[str]], int]] = [
     ({"since": "2020-01-01T00:00:00Z"}, 4),
     ({"until": "2020-01-01T00:00:00Z"}, 0),
     ({"sweep": "no-such"}, 0),
+    ({"launch": "eager", "tp_degree": "2", "batch": "1"}, 1),
+    ({"launch": "cuda_graph"}, 0),
 ]
 
 

@@ -8,6 +8,7 @@ from workers.contract.axes import CollectiveImpl
 from workers.contract.conditions import flags
 from workers.contract.hardware import DeviceFacts
 from workers.contract.host_state import DeviceReading, HostState
+from workers.contract.trial import PassSamples
 
 CPU = DeviceFacts(kind="cpu", index=0, name="some CPU", memory_bytes=1)
 GPU = DeviceFacts(kind="cuda", index=0, uuid="GPU-1", name="some GPU", memory_bytes=1)
@@ -23,9 +24,11 @@ QUIET = HostState(
     grown_bytes=1 << 20,
 )
 
+UNKNOWN = PassSamples(step_ns=(100, 100), forward_ns=(50, 50))
+
 
 def found(state: HostState = QUIET, device: DeviceFacts = CPU, **overrides: object) -> set[str]:
-    raised = flags(point(**overrides), device, ENVIRONMENT, state)
+    raised = flags(point(**overrides), device, ENVIRONMENT, state, clean=UNKNOWN)
     assert len(set(raised)) == len(raised)
     assert set(raised) <= set(MEANINGS), "every flag has words"
     return set(raised)
@@ -75,10 +78,10 @@ def test_ranks_that_share_a_core_are_not_blamed_on_others() -> None:
 
 def test_gloo_without_raised_threads_and_nice_processes_are_named() -> None:
     environment = ENVIRONMENT.model_copy(update={"realtime_io": False, "niceness": 5})
-    raised = flags(point(), CPU, environment, QUIET)
+    raised = flags(point(), CPU, environment, QUIET, clean=UNKNOWN)
     assert set(raised) == {"scheduler_noise", "low_priority"}
     over = point(collective_impl=CollectiveImpl.SHARED_MEMORY)
-    assert set(flags(over, CPU, environment, QUIET)) == {"low_priority"}
+    assert set(flags(over, CPU, environment, QUIET, clean=UNKNOWN)) == {"low_priority"}
 
 
 def test_copied_heads_are_named_where_there_are_heads() -> None:
@@ -112,3 +115,14 @@ def test_another_process_on_the_device_is_named() -> None:
     alone, shared = DeviceReading(num_other_processes=0), DeviceReading(num_other_processes=1)
     assert on_gpu(alone, alone) == set()
     assert on_gpu(alone, shared) == {"shared_device"}
+
+
+@pytest.mark.parametrize(("enqueue_ns", "is_bound"), [((94, 94), False), ((95, 95), True)])
+def test_a_step_that_takes_as_long_to_start_as_to_run_is_launch_bound(
+    enqueue_ns: tuple[int, ...], *, is_bound: bool
+) -> None:
+    clean = UNKNOWN.model_copy(update={"enqueue_ns": enqueue_ns})
+    state = but(grown_bytes=0)
+    assert flags(point(), GPU, ENVIRONMENT, state, clean=clean) == ("launch_bound",) * is_bound
+    assert flags(point(), GPU, ENVIRONMENT, state, clean=UNKNOWN) == ()
+    assert "launch_bound" in MEANINGS

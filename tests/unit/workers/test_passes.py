@@ -8,6 +8,7 @@ from torch import Tensor
 
 from workers.contract.axes import Pass
 from workers.contract.sweep import Sampling
+from workers.timing.clocks import StepTime
 from workers.timing.passes import CONTROL_SHARE, Sampled, Steps, sample
 from workers.timing.peers import Peers
 
@@ -32,9 +33,9 @@ class Log:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def time(self, step: Named) -> tuple[int, int]:
+    def time(self, step: Named) -> StepTime:
         self.names.append(step.name)
-        return step.length_ns // 3, step.length_ns
+        return StepTime(step.length_ns // 3, step.length_ns)
 
 
 def run(points: list[Steps], control: Steps, *, sampling: Sampling) -> tuple[Sampled, list[str]]:
