@@ -19,6 +19,7 @@ from service.api import (
     models,
     nodes,
     openapi,
+    pairs,
     problems,
     recommendation,
     results,
@@ -37,6 +38,7 @@ from service.store.engine import Sessions
 ROUTERS: tuple[APIRouter, ...] = (
     sweeps.router,
     events.router,
+    pairs.router,
     results.router,
     comparison.router,
     breakeven.router,

@@ -38,6 +38,18 @@ SWEEPS: dict[str, Example] = {
             "tags": {"commit": "abc123"},
         },
     ),
+    "pair": Example(
+        summary="Two implementations of the collectives by turns in the same processes",
+        value={
+            "models": "pythia-31m",
+            "blocks": "mlp",
+            "tp_degree": 2,
+            "batch": 64,
+            "replicates": 5,
+            "sampling": {"max_time_s": 1},
+            "pair": {"axis": "collective_impl", "values": ["backend", "shared_memory"]},
+        },
+    ),
     "config": Example(
         summary="A config.json as Hugging Face has it",
         value={

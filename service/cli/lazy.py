@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Entry] = {
     "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
     "results": Entry("results", "Show measured points.", READ),
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
+    "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
     "recommend": Entry("recommend", "Say which TP degree to run a model with.", READ),
     "claims": Entry("claims", "Hold two articles about tensor parallelism to what is true.", READ),

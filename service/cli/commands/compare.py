@@ -10,12 +10,12 @@ from service.cli.exits import ExitCode
 from service.cli.formats import microseconds
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire import Comparison, Ratio, Unmatched
+from service.cli.verdicts import STYLES, ratio_with_interval
+from service.cli.wire import Comparison, Unmatched
 
 app = typer.Typer()
 
 COLUMNS = ("point", "baseline", "candidate", "ratio", "verdict", "notes")
-STYLES = {"faster": "green", "slower": "bold red", "inconclusive": "yellow"}
 MOST_UNMATCHED = 20
 
 
@@ -66,7 +66,7 @@ def _table(found: Comparison) -> Table:
             cell(point.spec.label),
             cell(microseconds(point.baseline.step_time_us)),
             cell(microseconds(point.candidate.step_time_us)),
-            cell(_ratio(point)),
+            cell(ratio_with_interval(point)),
             cell(point.verdict, STYLES.get(point.verdict, "")),
             cell(", ".join(point.quality)),
         )
@@ -78,9 +78,3 @@ def _list_unmatched(console: Console, side: str, points: tuple[Unmatched, ...]) 
         say(console, f"only in the {side}: {len(points)} points")
     for point in points[:MOST_UNMATCHED]:
         say(console, f"  {point.spec.label}")
-
-
-def _ratio(ratio: Ratio) -> str:
-    if ratio.ci_low is None or ratio.ci_high is None:
-        return f"{ratio.ratio:.3f}"
-    return f"{ratio.ratio:.3f} [{ratio.ci_low:.3f}, {ratio.ci_high:.3f}]"

@@ -40,6 +40,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "list_sweeps",
         "get_sweep",
         "list_points",
+        "list_pairs",
         "cancel_sweep",
         "retry_sweep",
         "stream_events",

@@ -265,6 +265,34 @@ def test_compare_fails_only_where_the_candidate_is_slower(
     assert "torch: 2.12 -> 2.13" in outcome.out
 
 
+def test_pairs_show_each_part_and_what_could_have_been_found(fake: FakeServer, run: Run) -> None:
+    part: dict[str, object] = {
+        "name": "compute",
+        "ratio": 1.1,
+        "ci_low": 1.08,
+        "ci_high": 1.12,
+        "detectable": 0.034,
+        "verdict": "slower",
+    }
+    pair: dict[str, object] = {
+        "first": {"spec": spec(tp_degree=2), "value": "float32"},
+        "second": {"spec": spec(tp_degree=2), "value": "bfloat16"},
+        "parts": [part],
+        "sentence": "slower: compute",
+    }
+    fake.on(f"GET /v1/sweeps/{SWEEP_ID}/pairs", Reply({"pairs": [pair]}))
+    outcome = run("pairs", SWEEP_ID, "--tolerance", "0.01")
+    assert outcome.code == ExitCode.OK
+    assert fake.received[0].query == {"tolerance": ["0.01"]}
+    for shown in ("float32 and bfloat16", "1.100 [1.080, 1.120]", "3.4%", "slower: compute"):
+        assert shown in outcome.out
+
+
+def test_a_sweep_without_pairs_says_so(fake: FakeServer, run: Run) -> None:
+    fake.on(f"GET /v1/sweeps/{SWEEP_ID}/pairs", Reply({"pairs": []}))
+    assert "no pair of points" in run("pairs", SWEEP_ID).out
+
+
 def test_breakeven_says_each_series_in_a_sentence(fake: FakeServer, run: Run) -> None:
     fake.on("GET /v1/breakeven", Reply(page({"sentence": "mlp: from batch 12", "quality": ["x"]})))
     assert "mlp: from batch 12 (x)" in run("breakeven", SWEEP_ID).out
