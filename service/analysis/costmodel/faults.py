@@ -1,0 +1,130 @@
+"""What in a curve of collective times no sound machine shows: a fault detector.
+
+Thresholds lie between what published tables of sound machines show (`tests/cases/nccl-tests`) and
+the same tables slowed down in a part: see the test.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from statistics import median
+
+from service.analysis.costmodel.fit import fit_three_terms
+
+FEWEST_SIZES = 6
+BANDWIDTH_FALLS = math.log(1.1)
+"""Sound: none. Larger messages never get less bandwidth."""
+TIME_FALLS = math.log(1.28)
+"""Sound: 1.17, where another algorithm takes over."""
+STEP_UP = math.log(1.43)
+"""Beyond both neighbouring steps. Sound: 1.13 in a node, 1.38 between nodes."""
+STEP_DOWN = math.log(1.57)
+"""Sound: 1.21 in a node, 1.36 between nodes."""
+AWAY_IN_A_NODE, AWAY_BETWEEN_NODES = math.log(1.32), math.log(1.65)
+"""Median distance of a run of sizes from the fitted curve. Sound: 1.25 and 1.55."""
+POOR_FIT = 0.2
+"""Mean distance of all sizes. Sound: 0.15 between nodes."""
+_LONGEST_RUN = 0.6
+_SHORTEST_RUN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A range of message sizes that is slower than the rest of the curve explains."""
+
+    low_bytes: int
+    high_bytes: int
+    reason: str
+
+
+def suspicions(
+    sizes: Sequence[int], times_us: Sequence[float], *, spans_nodes: bool
+) -> tuple[Suspicion, ...]:
+    """Judge times by ascending size; nothing is said of fewer than six sizes."""
+    if len(sizes) < FEWEST_SIZES:
+        return ()
+    curve = _Curve(tuple(sizes), tuple(times_us))
+    away = AWAY_BETWEEN_NODES if spans_nodes else AWAY_IN_A_NODE
+    return (*curve.falls(), *curve.steps(), *curve.misfits(away))
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    sizes: tuple[int, ...]
+    times_us: tuple[float, ...]
+
+    def falls(self) -> Iterator[Suspicion]:
+        """Where bandwidth falls with size, or time does."""
+        times = [math.log(time) for time in self.times_us]
+        bandwidths = [math.log(s) - t for s, t in zip(self.sizes, times, strict=True)]
+        if found := self._fall(bandwidths, BANDWIDTH_FALLS):
+            first, last, depth = found
+            yield self._suspicion(
+                first, last, f"larger messages get {1 - math.exp(-depth):.0%} less bandwidth"
+            )
+        if found := self._fall(times, TIME_FALLS):
+            first, last, depth = found
+            yield self._suspicion(
+                first, last - 1, f"they take {math.exp(depth):.2g} times as long as larger ones"
+            )
+
+    def _fall(self, values: list[float], limit: float) -> tuple[int, int, float] | None:
+        """First and last index between which a rising series lies below its maximum so far."""
+        highest = list(accumulate(values, max))
+        depths = [high - value for high, value in zip(highest, values, strict=True)]
+        below = [index for index, depth in enumerate(depths) if depth > limit]
+        if not below:
+            return None
+        first = values.index(highest[below[0]])
+        return first, below[-1], max(depths)
+
+    def steps(self) -> Iterator[Suspicion]:
+        """Where time jumps, or stands still between two rises, from one size to the next."""
+        times = [math.log(time) for time in self.times_us]
+        rises = [after - before for before, after in pairwise(times)]
+        around = [
+            [rises[at] for at in (index - 1, index + 1) if 0 <= at < len(rises)]
+            for index in range(len(rises))
+        ]
+        ups = [rise - max(near) for rise, near in zip(rises, around, strict=True)]
+        downs = [min(near) - rise for rise, near in zip(rises, around, strict=True)]
+        if (most := max(ups)) > STEP_UP:
+            factor = f"{math.exp(most):.2g}"
+            yield self._suspicion(
+                ups.index(most) + 1, len(rises), f"from there on time is {factor} times longer"
+            )
+        if (most := max(downs)) > STEP_DOWN:
+            factor = f"{math.exp(most):.2g}"
+            yield self._suspicion(
+                0, downs.index(most), f"up to there time is {factor} times longer"
+            )
+
+    def misfits(self, away: float) -> Iterator[Suspicion]:
+        """The run of sizes that lies farthest from a + S/B + c*sqrt(S) fitted to all."""
+        fitted = fit_three_terms(self.sizes, self.times_us)
+        pairs = zip(self.sizes, self.times_us, strict=True)
+        residuals = [math.log(time / fitted.time_us(size)) for size, time in pairs]
+        first, last = max(self._runs(), key=lambda run: abs(_middle(residuals, run)))
+        distance = _middle(residuals, (first, last))
+        mean = sum(map(abs, residuals)) / len(residuals)
+        if abs(distance) > away or mean > POOR_FIT:
+            direction = "above" if distance > 0 else "below"
+            yield self._suspicion(
+                first,
+                last,
+                f"they lie {math.expm1(abs(distance)):.0%} {direction} the curve of the others",
+            )
+
+    def _runs(self) -> Iterator[tuple[int, int]]:
+        longest = max(_SHORTEST_RUN, int(_LONGEST_RUN * len(self.sizes)))
+        for first in range(len(self.sizes) - 1):
+            for last in range(first + _SHORTEST_RUN - 1, min(len(self.sizes), first + longest)):
+                yield first, last
+
+    def _suspicion(self, first: int, last: int, reason: str) -> Suspicion:
+        return Suspicion(self.sizes[first], self.sizes[last], reason)
+
+
+def _middle(residuals: Sequence[float], run: tuple[int, int]) -> float:
+    return median(residuals[run[0] : run[1] + 1])
