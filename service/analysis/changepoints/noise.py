@@ -12,7 +12,6 @@ MAD_TO_SIGMA = 1.4826
 MEAN_TO_SIGMA = 1.2533
 """The same for the mean absolute deviation."""
 KEPT = 0.9
-MARGIN = 1.0
 
 
 def spread_of_differences(values: Values) -> float:
@@ -50,4 +49,4 @@ def autocorrelation(values: Values, starts: tuple[int, ...], *, largest: float) 
     products = rest[1:] * rest[:-1] * weight[1:]
     raw = float(products[segment[1:] == segment[:-1]].sum()) / total
     mended = raw + (1 + 3 * max(raw, 0.0)) * int(is_noisy.sum()) / total
-    return float(np.clip(mended + MARGIN / np.sqrt(total), 0.0, largest))
+    return float(np.clip(mended + 1 / np.sqrt(total), 0.0, largest))

@@ -38,7 +38,8 @@ class Parameters:
     """Of one more segment, in log(n) times the variance; generous, as each is then tested."""
     nights_per_side: int = 40
     """How far from a change its test looks."""
-    largest_autocorrelation: float = 0.9
+    largest_autocorrelation: float = 0.6
+    """More is not believed: it is what undetected changes look like."""
     largest_p: float = 1e-3
     """Of a change, after correction for the search of its place."""
     least_superiority: float = 0.8
