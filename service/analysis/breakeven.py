@@ -6,6 +6,7 @@ communication, and where the step of a degree becomes shorter than that of the n
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log
 
 from service.analysis.crossing import Crossing, Curve, find_crossing
 
@@ -26,6 +27,16 @@ class Times:
         """Step minus compute; may be 0 or less."""
         return self.step_us - self.compute_us
 
+    @property
+    def floored_exposed_us(self) -> float:
+        """Exposed communication, above 0: cut off at compute over LARGEST_RATIO."""
+        return max(self.exposed_us, self.compute_us / LARGEST_RATIO)
+
+    @property
+    def log_compute_over_exposed(self) -> float:
+        """Above 0 where compute takes longer."""
+        return log(self.compute_us / self.floored_exposed_us)
+
 
 Replicates = Mapping[tuple[str, int], Mapping[int, Times]]
 """By sweep and replicate, then by batch: one series at one tp_degree."""
@@ -37,7 +48,7 @@ def compute_overtakes(series: Replicates) -> Crossing | None:
     for by_batch in series.values():
         batches = sorted(by_batch)
         above = [by_batch[batch].compute_us for batch in batches]
-        below = [_exposed(by_batch[batch]) for batch in batches]
+        below = [by_batch[batch].floored_exposed_us for batch in batches]
         curves.append(Curve.of_times(batches, above=above, below=below))
     return find_crossing(curves)
 
@@ -55,7 +66,3 @@ def pays_from(series: Replicates, *, smaller_degree: Replicates) -> Crossing | N
             below = [by_batch[batch].step_us for batch in batches]
             curves.append(Curve.of_times(batches, above=above, below=below))
     return find_crossing(curves)
-
-
-def _exposed(times: Times) -> float:
-    return max(times.exposed_us, times.compute_us / LARGEST_RATIO)

@@ -92,18 +92,19 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
     for points in expansion.trials:
         first = ids[len(rows)]
         for spec in points:
-            row = _point(ids[len(rows)], sweep_id, len(rows), spec, rejection=None)
+            row = point_row(ids[len(rows)], sweep_id, len(rows), spec, rejection=None)
             rows.append(row if row["id"] == first else row | {"paired_with": first})
     for rejection in expansion.rejected:
         spec = rejection.spec
-        rows.append(_point(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
+        rows.append(point_row(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
     session.connection().execute(_INSERT_POINTS, rows)
     return ids[: len(expansion.points)]
 
 
-def _point(
+def point_row(
     point_id: str, sweep_id: str, position: int, spec: PointSpec, *, rejection: Rejection | None
 ) -> dict[str, object]:
+    """Return what a point's row holds."""
     return {
         "id": point_id,
         "sweep_id": sweep_id,
@@ -128,6 +129,33 @@ def _point(
     }
 
 
+def trial_row(
+    trial_id: str,
+    sweep_id: str,
+    spec: PointSpec,
+    *,
+    point_id: str,
+    pair_point_id: str | None = None,
+    replicate: int,
+    position: int,
+    ready_at: datetime,
+) -> dict[str, object]:
+    """Return what the row of a queued trial holds."""
+    return {
+        "id": trial_id,
+        "sweep_id": sweep_id,
+        "point_id": point_id,
+        "pair_point_id": pair_point_id,
+        "kind": spec.kind,
+        "replicate": replicate,
+        "position": position,
+        "state": TrialState.QUEUED,
+        "attempt": 0,
+        "num_charged": 0,
+        "ready_at": ready_at,
+    }
+
+
 def _insert_trials(
     session: Session,
     sweep_id: str,
@@ -145,19 +173,16 @@ def _insert_trials(
     firsts, seconds = point_ids[::size], point_ids[1::2] if expansion.is_paired else ()
     ids = iter(new_ids(len(firsts) * spec.replicates))
     rows = [
-        {
-            "id": next(ids),
-            "sweep_id": sweep_id,
-            "point_id": point_id,
-            "pair_point_id": pair_point_id,
-            "kind": points[0].kind,
-            "replicate": number,
-            "position": position,
-            "state": TrialState.QUEUED,
-            "attempt": 0,
-            "num_charged": 0,
-            "ready_at": ready_at,
-        }
+        trial_row(
+            next(ids),
+            sweep_id,
+            points[0],
+            point_id=point_id,
+            pair_point_id=pair_point_id,
+            replicate=number,
+            position=position,
+            ready_at=ready_at,
+        )
         for number in numbers
         for point_id, pair_point_id, points, position in zip(
             firsts,

@@ -11,7 +11,7 @@ from sqlalchemy import Select, Update, bindparam, exists, select, update
 from sqlalchemy.orm import Session, aliased
 
 from service.errors import ConflictError, NotFoundError
-from service.store import derived, events
+from service.store import derived, events, rounds
 from service.store.clock import db_now, db_now_parameter, db_now_value, has_own_clock
 from service.store.events import Happening
 from service.store.models.sweep import SweepRow
@@ -85,8 +85,13 @@ def retry_sweep(session: Session, sweep_id: str) -> None:
 
 
 def note(session: Session, sweep_id: str, kind: EventKind, **data: JsonValue) -> None:
-    """Append an event that says how far the sweep is, and close the sweep if it is over."""
+    """Append an event that says how far the sweep is; at the end of a round, begin the next one.
+
+    A sweep without another round is closed.
+    """
     counts = derived.trial_counts(session, [sweep_id])[sweep_id]
+    if not any(counts[state] for state in ACTIVE) and rounds.begin_next(session, sweep_id):
+        counts = derived.trial_counts(session, [sweep_id])[sweep_id]
     reached: dict[str, JsonValue] = {state.value: number for state, number in counts.items()}
     happenings = [Happening(kind, {**data, "counts": reached})]
     if not any(counts[state] for state in ACTIVE):

@@ -23,6 +23,7 @@ from workers.contract.one_or_many import Axis
 from workers.contract.overlapping import judge_overlap
 from workers.contract.pair import Pair, PairAxis
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE, PointSpec
+from workers.contract.refine import MaybeRefine
 from workers.contract.shapes import ModelShape
 from workers.contract.sharding import Rejection, judge
 
@@ -90,6 +91,8 @@ class SweepSpec(Frozen):
     launch: Axis[Launch] = (Launch.EAGER,)
     pair: Pair | None = None
     """Measures every combination of the axes twice by turns: with either value."""
+    refine: MaybeRefine = None
+    """Whether to measure further batches where a break-even lies between two of these."""
     replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
     group_kind: GroupKind = GroupKind.FRESH
     sampling: Sampling = Sampling()
@@ -114,6 +117,16 @@ class SweepSpec(Frozen):
         axis = self.pair.axis.value
         if getattr(self, axis) != type(self).model_fields[axis].default:
             raise ValueError(f"{axis} is what the pair differs in; name its values in pair alone")
+        return self
+
+    @model_validator(mode="after")
+    def _only_a_range_of_batches_is_refined(self) -> Self:
+        if self.refine is None:
+            return self
+        if self.pair is not None:
+            raise ValueError("refine looks for break-evens, which a pair does not have")
+        if len(self.batch) < 2:  # noqa: PLR2004 - a bracket has two ends
+            raise ValueError("refine needs at least two batches, between which it halves")
         return self
 
     @property

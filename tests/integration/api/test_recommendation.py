@@ -1,4 +1,3 @@
-import pytest
 from fastapi.testclient import TestClient
 
 from service.store.engine import Sessions
@@ -23,32 +22,27 @@ def test_results_of_this_service_come_first_and_published_figures_stand_in(
     assert (one["tp_degree"], one["basis"], one["hardware_key"]) == (1, "predicted", None)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "pointer", "says"),
-    [
+def test_what_cannot_be_answered_names_the_parameter_and_what_is_known(
+    client: TestClient, sessions: Sessions
+) -> None:
+    register(sessions)
+    wrong = [
         ({"hardware": "abacus"}, "?hardware", "known are Test CPU, A100 SXM 40GB"),
         ({"model": "gpt-5"}, "?model", "is not a known model"),
         ({"batch": "0"}, "?batch", "greater than or equal to 1"),
         ({"objective": "cheapness"}, "?objective", "'latency' or 'throughput'"),
-    ],
-)
-def test_what_cannot_be_answered_names_the_parameter_and_what_is_known(
-    client: TestClient, sessions: Sessions, wrong: dict[str, str], pointer: str, says: str
-) -> None:
-    register(sessions)
-    answer = client.get("/v1/recommendation", params={"model": "gpt2", **wrong})
-    assert answer.status_code == 422
-    (error,) = answer.json()["errors"]
-    assert error["pointer"].startswith(pointer)
-    assert says in error["detail"]
+    ]
+    for parameters, pointer, says in wrong:
+        answer = client.get("/v1/recommendation", params={"model": "gpt2", **parameters})
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert error["pointer"].startswith(pointer)
+        assert says in error["detail"]
 
 
-def test_no_hardware_seen_and_none_named_is_said(client: TestClient) -> None:
+def test_ranges_are_listed_and_no_hardware_is_said(client: TestClient) -> None:
+    items = client.get("/v1/recommendation/ranges").json()["items"]
+    assert {"llama-2-7b", "llama-3-405b"} <= {one["model"] for one in items}
     answer = client.get("/v1/recommendation", params={"model": "gpt2"})
     assert answer.status_code == 422
     assert "no hardware was seen yet" in answer.json()["detail"]
-
-
-def test_ranges_are_listed_for_all_presets(client: TestClient) -> None:
-    items = client.get("/v1/recommendation/ranges").json()["items"]
-    assert {"llama-2-7b", "llama-3-405b"} <= {one["model"] for one in items}

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.analysis.refinement import next_batch
+from service.analysis.breakeven import Times
+from service.analysis.refinement import Timed, next_batch, next_points
+from tests.unit.analysis.trials import point
+from workers.contract.point import PointSpec
 
 
 def refine(truth: float, batches: tuple[int, ...], rel_width: float) -> dict[int, float]:
@@ -45,3 +48,39 @@ def test_a_bracket_as_narrow_as_asked_is_left_alone() -> None:
 
 def test_a_curve_that_crosses_back_is_bracketed_once() -> None:
     assert next_batch({1: -2.0, 4: 0.3, 16: -0.4, 64: 2.0}, rel_width=0.2) == 32
+
+
+def timed(spec: PointSpec, step_us: float, compute_us: float, replicate: int = 0) -> Timed:
+    return Timed(spec=spec, replicate=replicate, times=Times(step_us, compute_us))
+
+
+def grid(*degrees: int) -> list[Timed]:
+    """Alone 10 a row; compute divides, and every degree above 1 communicates for 100."""
+    return [
+        timed(
+            point(tp_degree=degree, batch=batch),
+            10 * batch / degree + (100 if degree > 1 else 0),
+            10 * batch / degree,
+        )
+        for degree in degrees
+        for batch in (1, 64)
+    ]
+
+
+def test_a_new_batch_is_wanted_of_both_degrees_that_are_compared() -> None:
+    wanted = {(spec.tp_degree, spec.batch) for spec in next_points(grid(1, 2), rel_width=0.2)}
+    assert wanted == {(1, 8), (2, 8)}
+
+
+def test_a_degree_without_a_smaller_one_is_refined_for_its_own_communication() -> None:
+    assert [(s.tp_degree, s.batch) for s in next_points(grid(2), rel_width=0.2)] == [(2, 8)]
+
+
+def test_what_is_narrow_or_does_not_cross_wants_nothing() -> None:
+    assert next_points(grid(1), rel_width=0.2) == ()
+    assert next_points([], rel_width=0.2) == ()
+    narrow = [
+        timed(point(tp_degree=2, batch=20), 201, 100),
+        timed(point(tp_degree=2, batch=22), 210, 110),
+    ]
+    assert next_points(narrow, rel_width=0.2) == ()
