@@ -110,6 +110,21 @@ MEMORY: dict[str, Example] = {
     ),
 }
 
+PREDICTIONS: dict[str, Example] = {
+    "decode": Example(
+        summary="A layer of a 70B model that decodes on four H100",
+        value={
+            "hardware": "H100 SXM",
+            "model": "llama-2-70b",
+            "block": "layer",
+            "phase": "decode",
+            "tp_degree": 4,
+            "batch": 16,
+            "seq": 2048,
+        },
+    )
+}
+
 TOPOLOGY = """\
         GPU0    GPU1    GPU2    GPU3
 GPU0     X      NV4     NODE    NODE

@@ -286,6 +286,19 @@ class CurvePoint(Wire):
     in_place: Placement | None = None
 
 
+class Doubt(Wire):
+    """Message sizes that are slower than they should be."""
+
+    low_bytes: int
+    high_bytes: int
+    reason: str
+
+    @property
+    def label(self) -> str:
+        """Where, and what is wrong."""
+        return f"messages of {self.low_bytes} to {self.high_bytes} bytes: {self.reason}"
+
+
 class Curve(Wire):
     """Times of one collective over message sizes."""
 
@@ -295,6 +308,7 @@ class Curve(Wire):
     num_ranks: int
     num_nodes: int | None = None
     rows: tuple[CurvePoint, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def label(self) -> str:

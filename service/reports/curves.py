@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.nccl_tests.table import Reading, Row, Table
+from service.reports.curve_faults import doubts
 from service.store import curves
 from service.store.curves import Curve
 from workers.contract.bandwidth import algbw_gb_per_s
@@ -34,6 +35,14 @@ class CurvePointReport(Frozen):
     in_place: PlacementReport | None
 
 
+class DoubtReport(Frozen):
+    """Message sizes that are slower than the rest of the curve, or the link, explains."""
+
+    low_bytes: int
+    high_bytes: int
+    reason: str
+
+
 class CurveReport(Frozen):
     """Times of one collective among one set of ranks."""
 
@@ -48,6 +57,9 @@ class CurveReport(Frozen):
     imported_by: str
     imported_at: datetime
     rows: tuple[CurvePointReport, ...]
+    doubts: tuple[DoubtReport, ...] = Field(
+        description="What no sound machine shows: look at its configuration."
+    )
 
     @classmethod
     def of(cls, curve: Curve) -> Self:
@@ -65,6 +77,10 @@ class CurveReport(Frozen):
             imported_by=curve.imported_by,
             imported_at=curve.imported_at,
             rows=tuple(_point(table, row) for row in table.rows),
+            doubts=tuple(
+                DoubtReport(low_bytes=one.low_bytes, high_bytes=one.high_bytes, reason=one.reason)
+                for one in doubts(curve)
+            ),
         )
 
 

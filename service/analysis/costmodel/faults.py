@@ -25,6 +25,9 @@ AWAY_IN_A_NODE, AWAY_BETWEEN_NODES = math.log(1.32), math.log(1.65)
 """Median distance of a run of sizes from the fitted curve. Sound: 1.25 and 1.55."""
 POOR_FIT = 0.2
 """Mean distance of all sizes. Sound: 0.15 between nodes."""
+FAIR_SHARE = 0.4
+"""Of the line rate. Sound: 0.73 and more of it within a node."""
+LARGE_BYTES = 1 << 28
 _LONGEST_RUN = 0.6
 _SHORTEST_RUN = 2
 
@@ -47,6 +50,19 @@ def suspicions(
     curve = _Curve(tuple(sizes), tuple(times_us))
     away = AWAY_BETWEEN_NODES if spans_nodes else AWAY_IN_A_NODE
     return (*curve.falls(), *curve.steps(), *curve.misfits(away))
+
+
+def slow_link(
+    message_bytes: int, busbw_gb_per_s: float, *, line_rate_gb_per_s: float
+) -> Suspicion | None:
+    """Judge the bandwidth of the largest message by the published rate of the link."""
+    if message_bytes < LARGE_BYTES or busbw_gb_per_s >= FAIR_SHARE * line_rate_gb_per_s:
+        return None
+    return Suspicion(
+        message_bytes,
+        message_bytes,
+        f"bus bandwidth reaches {busbw_gb_per_s:.3g} of {line_rate_gb_per_s:g} GB/s published",
+    )
 
 
 @dataclass(frozen=True, slots=True)

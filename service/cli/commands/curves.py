@@ -56,6 +56,8 @@ def curves(
             figures = (*_figures(row.out_of_place), *_figures(row.in_place))
             table.add_row(*map(cell, (row.message_bytes, *figures)))
         console.print(table)
+        for doubt in curve.doubts:
+            say(console, f"check the configuration: {doubt.label}", "bold yellow")
     if not shown:
         say(console, "no curves; tpsweep import brings them in")
 

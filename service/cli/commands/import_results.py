@@ -48,6 +48,8 @@ def import_results(
     console = Console()
     for curve in found.curves:
         say(console, f"{curve.label}: {len(curve.rows)} rows")
+        for doubt in curve.doubts:
+            say(console, f"  check the configuration: {doubt.label}", "bold yellow")
     for row in found.skipped:
         say(console, f"  line {row.line} left out: {row.reason}", "yellow")
     for warning in found.warnings:

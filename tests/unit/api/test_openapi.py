@@ -52,6 +52,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "import_results",
         "list_curves",
         "explain_topology",
+        "predict_point",
         "recommend_degree",
         "list_ranges",
         "list_claims",

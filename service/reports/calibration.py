@@ -1,0 +1,105 @@
+"""From rows to the cost model: what was measured on a hardware, by us or by nccl-tests."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from service.analysis.costmodel.accelerators import Accelerator, find_accelerator
+from service.analysis.costmodel.collectives import CollectiveCurve, CollectiveModel
+from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.store import curves
+from service.store.curves import Curve
+from service.store.results import MeasuredTrial, ResultFilter, measured
+from workers.contract.axes import Collective
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What is known of one hardware."""
+
+    collectives: CollectiveModel
+    imported: tuple[Curve, ...]
+    accelerator: Accelerator | None
+
+
+def of_hardware(session: Session, hardware: str, *, num_ranks: int) -> Calibration:
+    """Curves under this name, collectives of measured points on it, and the catalogue's entry."""
+    imported = tuple(curves.list_all(session, hardware=hardware))
+    trials = measured(session, _on(hardware, tp_degrees=(num_ranks,)))
+    accelerator = find_accelerator(hardware)
+    for curve in imported:
+        accelerator = accelerator or find_accelerator(curve.table.accelerator)
+    found = [*_from_trials(trials), *_from_files(imported)]
+    link = None if accelerator is None else accelerator.link
+    return Calibration(CollectiveModel(found, link), imported, accelerator)
+
+
+def series_of(session: Session, hardware: str, point: PointSpec) -> list[MeasuredTrial]:
+    """Trials of the same point at any batch."""
+    which = ResultFilter(
+        hardware_keys=_on(hardware).hardware_keys,
+        accelerators=_on(hardware).accelerators,
+        blocks=(point.block,),
+        phases=(point.phase,),
+        arrangements=(point.arrangement,),
+        tp_degrees=(point.tp_degree,),
+        seqs=(point.seq,),
+        dtypes=(point.dtype,),
+        collective_impls=(point.collective_impl,),
+        overlaps=(point.overlap,),
+    )
+    shape = _nameless(point.model)
+    return [one for one in measured(session, which) if _nameless(one.spec.model) == shape]
+
+
+def _on(hardware: str, *, tp_degrees: tuple[int, ...] = ()) -> ResultFilter:
+    is_key = hardware.startswith("h1:")
+    return ResultFilter(
+        hardware_keys=(hardware,) if is_key else (),
+        accelerators=() if is_key else (hardware,),
+        tp_degrees=tp_degrees,
+    )
+
+
+def _nameless(shape: ModelShape) -> ModelShape:
+    return shape.model_copy(update={"name": ""})
+
+
+def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
+    points: dict[tuple[Collective, int], list[tuple[float, float]]] = {}
+    for trial in trials:
+        for one in trial.summary.collectives:
+            key = (one.op, trial.spec.tp_degree)
+            points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
+    return _curves(points, "collectives inside measured points")
+
+
+def _from_files(imported: Sequence[Curve]) -> list[CollectiveCurve]:
+    """As torch calls them: an all-reduce works in place, the others do not."""
+    found = []
+    for curve in imported:
+        table = curve.table
+        if table.operation.value not in {one.value for one in Collective}:
+            continue
+        op = Collective(table.operation)
+        points = [
+            (float(row.message_bytes), time)
+            for row in table.rows
+            if (time := row.in_place_us if op is Collective.ALL_REDUCE else row.out_of_place_us)
+        ]
+        origin = f"nccl-tests, {curve.source or curve.id}"
+        found += _curves({(op, table.num_ranks): points}, origin)
+    return found
+
+
+def _curves(
+    points: dict[tuple[Collective, int], list[tuple[float, float]]], origin: str
+) -> list[CollectiveCurve]:
+    return [
+        CollectiveCurve(op, num_ranks, TimeCurve.of(several, calibration=origin))
+        for (op, num_ranks), several in points.items()
+        if len({size for size, _ in several}) >= FEWEST_POINTS
+    ]

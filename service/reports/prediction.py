@@ -1,0 +1,206 @@
+"""What a point would take, and what that answer rests on."""
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.analysis.costmodel.accelerators import Accelerator, known_names
+from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.costmodel.gemm import Product
+from service.analysis.costmodel.prediction import Basis, Prediction, within
+from service.analysis.costmodel.step import StepPrediction, predict_step
+from service.errors import FieldError, InvalidRequestError
+from service.reports import calibration
+from service.reports.calibration import Calibration
+from service.reports.curve_faults import doubts
+from service.store import curves, fleet
+from service.store.results import MeasuredTrial
+from workers.contract.axes import Arrangement, Block, Dtype, Phase
+from workers.contract.catalogue import Model
+from workers.contract.frozen import Frozen, Label
+from workers.contract.point import PointSpec
+from workers.contract.sharding import judge
+from workers.contract.sweep import Degree, Extent
+from workers.contract.workload import Message
+
+HardwareName = Annotated[Label, Field(min_length=1)]
+
+
+class PredictionRequest(Frozen):
+    """One point, and the hardware it is asked for."""
+
+    hardware: HardwareName = Field(
+        description="Name under which curves were brought in, a measured accelerator or its "
+        f"hardware_key, or one of the catalogue: {', '.join(known_names())}."
+    )
+    model: Model
+    block: Block
+    arrangement: Arrangement = Arrangement.COLUMN_ROW
+    phase: Phase
+    tp_degree: Degree
+    batch: Extent
+    seq: Extent = 1
+    dtype: Dtype = Dtype.BFLOAT16
+
+    def point(self) -> PointSpec:
+        """The same without the hardware. InvalidRequestError where it cannot be cut."""
+        point = PointSpec(**{name: getattr(self, name) for name in _POINT_FIELDS})
+        if rejection := judge(point):
+            works = ", ".join(map(str, rejection.valid_tp_degrees)) or "none"
+            raise _refusal(
+                f"/{rejection.field}", f"{rejection.reason}; tp_degrees that work: {works}"
+            )
+        return point
+
+
+_POINT_FIELDS = tuple(name for name in PredictionRequest.model_fields if name != "hardware")
+
+
+class TimeReport(Frozen):
+    """A predicted time."""
+
+    time_us: float
+    low_us: float | None = Field(
+        description="Band that nine of ten held-out points fell into; null where nothing was."
+    )
+    high_us: float | None
+    basis: Basis = Field(
+        description="measured: between measured points; fitted: a fitted curve bridges distant "
+        "ones; extrapolated: beyond them; catalogue: published figures and a formula."
+    )
+    calibration: str
+
+    @classmethod
+    def of(cls, found: Prediction) -> Self:
+        """Publish a prediction."""
+        return cls(
+            time_us=found.time_us,
+            low_us=found.low_us,
+            high_us=found.high_us,
+            basis=found.basis,
+            calibration=found.calibration,
+        )
+
+
+class PredictionReport(Frozen):
+    """What one step of the point would take."""
+
+    hardware: str
+    spec: PointSpec
+    step_time: TimeReport
+    compute_time: TimeReport
+    communication_time: TimeReport = Field(description="Not hidden behind compute.")
+    communication_share: float
+    warnings: tuple[str, ...]
+
+
+def predict(session: Session, request: PredictionRequest) -> PredictionReport:
+    """Answer from the measured series of the point, else from its parts, else the catalogue."""
+    point = request.point()
+    series = calibration.series_of(session, request.hardware, point)
+    if len({one.spec.batch for one in series}) >= FEWEST_POINTS:
+        found, warnings = _from_series(series, point)
+    else:
+        known = calibration.of_hardware(session, request.hardware, num_ranks=point.tp_degree)
+        found, warnings = _from_parts(session, request.hardware, point, known)
+    return PredictionReport(
+        hardware=request.hardware,
+        spec=point,
+        step_time=TimeReport.of(found.step),
+        compute_time=TimeReport.of(found.compute),
+        communication_time=TimeReport.of(found.communication),
+        communication_share=found.communication_share,
+        warnings=tuple(warnings),
+    )
+
+
+def _from_series(
+    series: Sequence[MeasuredTrial], point: PointSpec
+) -> tuple[StepPrediction, list[str]]:
+    """Interpolate the measured steps over the batch."""
+    batches = sorted({one.spec.batch for one in series})
+    origin = f"{len(series)} trials of this point at batches {batches[0]} to {batches[-1]}"
+    step, compute = (
+        TimeCurve.of(
+            [(float(one.spec.batch), time_of(one)) for one in series], calibration=origin
+        ).predict(point.batch)
+        for time_of in (_step_us, _compute_us)
+    )
+    exposed = within(
+        max(0.0, step.time_us - compute.time_us), None, basis=step.basis, calibration=origin
+    )
+    warnings = []
+    if step.basis is Basis.EXTRAPOLATED:
+        warnings.append(
+            f"batch {point.batch} lies beyond the measured {batches[0]} to {batches[-1]}"
+        )
+    return StepPrediction(step, compute, exposed), warnings
+
+
+def _step_us(trial: MeasuredTrial) -> float:
+    return trial.summary.step_time_us
+
+
+def _compute_us(trial: MeasuredTrial) -> float:
+    return trial.summary.compute_time_us
+
+
+def _from_parts(
+    session: Session, hardware: str, point: PointSpec, known: Calibration
+) -> tuple[StepPrediction, list[str]]:
+    accelerator = known.accelerator
+    if accelerator is None:
+        raise _unknown(session, hardware)
+    if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:
+        raise _refusal("/dtype", f"{accelerator.name} has no bfloat16; float16 works")
+    warnings = [f"products: published peaks of {accelerator.name}, which none reaches"]
+
+    def product_time(product: Product) -> Prediction:
+        return _published(accelerator, product, point.dtype)
+
+    def message_time(message: Message) -> Prediction:
+        found = known.collectives.predict(
+            message.op, message_bytes=message.message_bytes, num_ranks=point.tp_degree
+        )
+        assert found is not None, "an accelerator has a link"  # noqa: S101 - impossible
+        return found
+
+    found = predict_step(point, product_time=product_time, message_time=message_time)
+    if found.communication.basis is Basis.EXTRAPOLATED:
+        warnings.append(f"collectives: extrapolated from {found.communication.calibration}")
+    for curve in known.imported:
+        warnings += [
+            f"check the configuration: {curve.table.operation} among {curve.table.num_ranks} "
+            f"ranks, {one.low_bytes} to {one.high_bytes} bytes: {one.reason}"
+            for one in doubts(curve)
+        ]
+    return found, warnings
+
+
+def _published(accelerator: Accelerator, product: Product, dtype: Dtype) -> Prediction:
+    time_us = accelerator.roofline(dtype).time_us(product, element_bytes=dtype.num_bytes)
+    return within(
+        time_us,
+        None,
+        basis=Basis.CATALOGUE,
+        calibration=f"published peaks of {accelerator.name} ({accelerator.source})",
+    )
+
+
+def _unknown(session: Session, hardware: str) -> InvalidRequestError:
+    """Name what is known: brought in, measured or published."""
+    seen = {node.facts.hardware.accelerator for node in fleet.nodes(session)}
+    names = ", ".join(
+        dict.fromkeys([*curves.hardware_names(session), *sorted(seen), *known_names()])
+    )
+    return _refusal(
+        "/hardware",
+        f"of {hardware!r} neither this point at {FEWEST_POINTS} batches nor an accelerator of the "
+        f"catalogue is known; known are {names}",
+    )
+
+
+def _refusal(pointer: str, detail: str) -> InvalidRequestError:
+    return InvalidRequestError(detail, errors=(FieldError(pointer=pointer, detail=detail),))

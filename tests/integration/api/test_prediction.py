@@ -1,0 +1,134 @@
+"""Predictions over HTTP: from measured points, from curves brought in, from the catalogue."""
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from service.store.engine import Sessions
+from tests.integration.api.measuring import BODY, measure_all
+from tests.unit.analysis.trials import HARDWARE
+
+CASES = Path(__file__).parents[2] / "cases" / "nccl-tests"
+P5 = "h100-sxm-x8.all_reduce.aws-p5.txt"
+POINT = {
+    "hardware": "H100 SXM",
+    "model": "llama-2-70b",
+    "block": "mlp",
+    "phase": "prefill",
+    "tp_degree": 8,
+    "batch": 1,
+    "seq": 2048,
+}
+
+
+@pytest.fixture
+def database(sqlite_url: str) -> str:
+    """The store's own tests ask both databases."""
+    return sqlite_url
+
+
+def ask(client: TestClient, **changes: object) -> Response:
+    return client.post("/v1/predict", json={**POINT, **changes})
+
+
+def bring(client: TestClient, body: bytes, hardware: str = "p5") -> None:
+    answer = client.post(
+        "/v1/results/import",
+        content=body,
+        params={"hardware": hardware, "source": P5},
+        headers={"Content-Type": "text/plain"},
+    )
+    assert answer.status_code == 200
+
+
+def test_without_any_measurement_the_catalogue_answers_and_says_so(client: TestClient) -> None:
+    found = ask(client).json()
+    assert found["step_time"]["basis"] == "catalogue"
+    assert found["step_time"]["low_us"] is None
+    assert "published peaks of H100 SXM" in found["step_time"]["calibration"]
+    assert found["communication_time"]["time_us"] == pytest.approx(
+        20 + 1.75 * 2048 * 8192 * 2 / 450e3
+    )
+    assert found["step_time"]["time_us"] == pytest.approx(
+        found["compute_time"]["time_us"] + found["communication_time"]["time_us"]
+    )
+
+
+def test_a_curve_that_was_brought_in_answers_for_the_collectives(client: TestClient) -> None:
+    bring(client, (CASES / P5).read_bytes(), hardware="h100-p5")
+    found = ask(client, hardware="h100-p5").json()
+    communication = found["communication_time"]
+    assert communication["basis"] == "measured"
+    assert P5 in communication["calibration"]
+    assert communication["time_us"] == pytest.approx(198.3, rel=0.01)
+    assert communication["low_us"] < communication["time_us"] < communication["high_us"]
+    other = ask(client, hardware="h100-p5", tp_degree=4).json()
+    assert other["communication_time"]["basis"] == "extrapolated"
+    assert "8 ranks stretched to 4" in " ".join(other["warnings"])
+
+
+def test_a_faulty_curve_warns_with_the_size_range(client: TestClient) -> None:
+    lines = (CASES / P5).read_text().split("\n")
+    bring(client, "\n".join(map(slow, lines)).encode(), hardware="h100-slow")
+    (curve,) = client.get("/v1/curves", params={"hardware": "h100-slow"}).json()["items"]
+    assert curve["doubts"]
+    warnings = ask(client, hardware="h100-slow").json()["warnings"]
+    assert any("check the configuration: all_reduce among 8 ranks" in one for one in warnings)
+
+
+def slow(line: str) -> str:
+    """Three times the time of messages from 4 to 64 MiB."""
+    prefix, _, rest = line.partition(">:")
+    cells = rest.split()
+    if not cells or not cells[0].isdigit() or not 4 << 20 <= int(cells[0]) <= 64 << 20:
+        return line
+    for at in (5, 9):
+        cells[at] = f"{float(cells[at]) * 3:.1f}"
+        cells[at + 1], cells[at + 2] = (f"{float(cells[at + i]) / 3:.2f}" for i in (1, 2))
+    return f"{prefix}>: {' '.join(cells)}"
+
+
+def test_a_measured_series_answers_first_and_beyond_its_batches_it_says_so(
+    client: TestClient, sessions: Sessions
+) -> None:
+    client.post("/v1/sweeps", json={**BODY, "batch": [1, 4, 16, 64]})
+    measure_all(sessions, lambda spec: 100 + 10 * spec.batch / spec.tp_degree)
+    measured = {
+        "hardware": HARDWARE.accelerator,
+        "model": "pythia-31m",
+        "phase": "train",
+        "seq": 1,
+        "tp_degree": 2,
+        "dtype": "float32",
+    }
+    inside = ask(client, **measured, batch=16).json()
+    assert inside["step_time"]["basis"] == "measured"
+    assert inside["step_time"]["time_us"] == pytest.approx(180, rel=0.01)
+    assert "trials of this point at batches 1 to 64" in inside["step_time"]["calibration"]
+    beyond = ask(client, **measured, batch=256).json()
+    assert beyond["step_time"]["basis"] == "extrapolated"
+    assert beyond["warnings"] == ["batch 256 lies beyond the measured 1 to 64"]
+    assert beyond["step_time"]["time_us"] == pytest.approx(1380, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"hardware": "Cray-1"}, "/hardware", "known are"),
+        ({"hardware": ""}, "/hardware", ""),
+        ({"tp_degree": 3}, "/intermediate_size", "tp_degrees that work: 1, 2, 4"),
+        ({"hardware": "Tesla T4"}, "/dtype", "float16 works"),
+        ({"batch": 0}, "/batch", ""),
+        ({"model": "gpt-9"}, "/model", "not a known model"),
+        ({"speed": 1}, "/speed", ""),
+    ],
+)
+def test_what_is_wrong_is_named(
+    client: TestClient, changes: dict[str, object], pointer: str, words: str
+) -> None:
+    answer = ask(client, **changes)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == pointer
+    assert words in answer.text
