@@ -1,9 +1,10 @@
 """Brings what the ranks of one trial saw together. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 
-from workers.contract.axes import GroupKind
+from workers.contract.axes import GroupKind, Pass
+from workers.contract.point import PointSpec
 from workers.contract.trial import (
     CollectiveTiming,
     RankResult,
@@ -11,6 +12,7 @@ from workers.contract.trial import (
     TrialOrder,
     TrialResult,
 )
+from workers.contract.workload import expected_messages
 
 
 def gather(
@@ -49,8 +51,9 @@ def gather(
         samples={kind: tuple(result.passes[kind] for result in ranks) for kind in first.passes},
         collectives=tuple(
             _across_ranks(spans, shared_clock=all(result.shared_clock for result in ranks))
-            for spans in zip(*(result.spans for result in ranks), strict=True)
+            for spans in _by_collective(order.point, ranks)
         ),
+        busy_ns=tuple(map(_busy_ns, ranks)) if order.point.num_layers > 1 else (),
         proof=max((result.proof for result in ranks), key=lambda proof: proof.max_rel_error),
         num_warmup_steps=first.num_warmup_steps,
         stop_rule=first.stop_rule,
@@ -61,6 +64,28 @@ def gather(
         timed_ns=first.timed_ns,
         control_version=first.control_version,
         pair=pair,
+    )
+
+
+def _by_collective(spec: PointSpec, ranks: Sequence[RankResult]) -> Iterable[tuple[Span, ...]]:
+    """Bring the spans of each collective together, from all ranks that took part in it."""
+    if spec.num_layers == 1:
+        return zip(*(result.spans for result in ranks), strict=True)
+    every = [span for result in ranks for span in result.spans]
+    return [
+        tuple(span for span in every if span.where == message.where)
+        for message in expected_messages(spec)
+    ]
+
+
+def _busy_ns(result: RankResult) -> tuple[int, ...]:
+    """Take from each step what the rank spent in sending and in waiting for what is sent."""
+    sent = zip(
+        *(zip(span.enter_ns, span.exit_ns, strict=True) for span in result.spans), strict=True
+    )
+    return tuple(
+        step - sum(leave - enter for enter, leave in calls)
+        for step, calls in zip(result.passes[Pass.SPLIT].step_ns, sent, strict=True)
     )
 
 

@@ -22,7 +22,7 @@ from workers.contract.errors import (
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
 from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
-from workers.contract.workload import Message, expected_messages
+from workers.contract.workload import Message, expected_messages, messages_of_rank
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
 from workers.runtime.watch import HostWatch
@@ -213,7 +213,7 @@ def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Seque
 def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
     """Make a recorder for what the step waits for, and one for what runs under its compute."""
     by_pass: dict[Pass, list[Message]] = {}
-    for message in expected_messages(spec):
+    for message in messages_of_rank(spec, seat.rank):
         timed_in = Pass.STANDALONE if message.is_overlapped else Pass.SPLIT
         by_pass.setdefault(timed_in, []).append(message)
     inner = seat.group.collectives

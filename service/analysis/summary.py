@@ -48,7 +48,8 @@ class TrialSummary(Frozen):
     split_step_time_us: float
     """The step while spans are taken; the clean step where there is nothing to take."""
     compute_time_us: float
-    """The compute-only pass; the clean step at tp_degree 1, where nothing is left out."""
+    """The compute-only pass; the clean step at tp_degree 1, where nothing is left out. Of layers
+    that wait for one another the sum over ranks: one works after the other."""
     wire_us: float
     wait_us: float
     """Sums over the collectives that a step waits for; not those that run under its compute."""
@@ -62,6 +63,9 @@ class TrialSummary(Frozen):
     collectives: tuple[CollectiveSummary, ...]
     enqueue_time_us: float | None = None
     """What the host took to start a clean step, slowest rank; None on a CPU."""
+    idle_shares: tuple[float, ...] = ()
+    """By rank, where ranks wait for one another's layers: the part of the step in which it did not
+    work itself, median over the steps of the split pass."""
     control: ControlSummary | None = None
     """None for a trial that had none."""
 
@@ -112,7 +116,7 @@ def summarise(result: TrialResult) -> TrialSummary:
     in_step = [timing for timing in result.collectives if timing.timed_in is Pass.SPLIT]
     if in_step or Pass.SPLIT in result.samples:
         split_us = _median_us(_slowest(result, Pass.SPLIT)[0])
-    compute_us = step_us if alone else _median_us(_slowest(result, Pass.COMPUTE)[0])
+    compute_us = step_us if alone else _median_us(_compute(result))
     collectives = tuple(_collective(timing) for timing in result.collectives)
     low, high = np.quantile(clean, (0.1, 0.9)) / 1e3
     return TrialSummary(
@@ -130,6 +134,7 @@ def summarise(result: TrialResult) -> TrialSummary:
         num_steps=int(clean.size),
         perturbation=split_us / step_us - 1,
         collectives=collectives,
+        idle_shares=_idle_shares(result),
         control=_control(result),
     )
 
@@ -172,6 +177,22 @@ def _control(result: TrialResult) -> ControlSummary | None:
         gemm=times[Pass.CONTROL_GEMM],
         collective=times.get(Pass.CONTROL_COLLECTIVE),
     )
+
+
+def _compute(result: TrialResult) -> NDArray[np.int64]:
+    """Each compute-only step: of the slowest rank, or of all where they work one by one."""
+    slowest, _ = _slowest(result, Pass.COMPUTE)
+    if result.point.num_layers == 1:
+        return slowest
+    ranks = [rank.step_ns for rank in result.samples[Pass.COMPUTE]]
+    return np.array([sum(steps) for steps in zip(*ranks, strict=True)], dtype=np.int64)
+
+
+def _idle_shares(result: TrialResult) -> tuple[float, ...]:
+    if not result.busy_ns:
+        return ()
+    steps, _ = _slowest(result, Pass.SPLIT)
+    return tuple(float(np.median(1 - np.array(busy) / steps)) for busy in result.busy_ns)
 
 
 def _collective(timing: CollectiveTiming) -> CollectiveSummary:

@@ -14,6 +14,7 @@ from unittest import mock
 import psutil
 import pytest
 
+from service.analysis.summary import summarise
 from tests.unit.workers.builders import order, point
 from workers.contract.axes import Arrangement, Collective, Pass
 from workers.contract.errors import (
@@ -98,7 +99,8 @@ def test_the_points_of_a_pair_are_both_proved_and_timed_equally_often(
 def test_every_arrangement_is_proved_and_timed_with_its_own_collectives(
     group: LocalGroup, phase: str, arrangement: Arrangement
 ) -> None:
-    told = order(block="mlp", phase=phase, arrangement=arrangement)
+    block = "layer" if arrangement is Arrangement.LAYER_SPLIT else "mlp"
+    told = order(block=block, phase=phase, arrangement=arrangement)
     result = group.measure(told)
     expected = expected_messages(told.point)
     assert [(one.op, one.where, one.message_bytes) for one in result.collectives] == [
@@ -106,7 +108,32 @@ def test_every_arrangement_is_proved_and_timed_with_its_own_collectives(
     ]
     assert all(min(timing.wire_ns) > 0 for timing in result.collectives)
     assert result.proof.num_collectives == len(expected)
-    assert set(result.samples) == set(Pass)
+    passes = set(Pass) - {Pass.STANDALONE}
+    assert set(result.samples) == (passes if expected else passes - {Pass.SPLIT})
+
+
+@pytest.mark.parametrize("overlap", ["backward", "chunked"])
+def test_what_runs_under_compute_is_timed_on_its_own(group: LocalGroup, overlap: str) -> None:
+    told = order(block="mlp", phase="train", overlap=overlap)
+    result = group.measure(told)
+    assert [(one.where, one.message_bytes, one.timed_in) for one in result.collectives] == [
+        (one.where, one.message_bytes, Pass.STANDALONE if one.is_overlapped else Pass.SPLIT)
+        for one in expected_messages(told.point)
+    ]
+    assert all(min(timing.wire_ns) > 0 for timing in result.collectives)
+    assert (Pass.SPLIT in result.samples) == (overlap == "backward")
+    summary = summarise(result)
+    assert summary.communication_time_us is None
+    assert summary.standalone_communication_us is not None
+    assert summary.standalone_communication_us > 0
+
+
+def test_a_stack_of_layers_knows_how_long_each_rank_was_idle(group: LocalGroup) -> None:
+    result = group.measure(order(block="layer", arrangement="layer_split", batch=16, seq=64))
+    first, second = summarise(result).idle_shares
+    assert 0.2 < first < 0.9
+    assert 0.2 < second < 0.9
+    assert first + second > 0.8, "never do both work"
 
 
 @pytest.mark.parametrize("arrangement", ["column_row", "column_column", "sequence_parallel"])
@@ -121,7 +148,7 @@ def test_a_layer_decodes_against_its_cache(group: LocalGroup, arrangement: str) 
 
 def test_samples_of_all_passes_and_ranks_are_kept(group: LocalGroup) -> None:
     result = group.measure(order())
-    assert set(result.samples) == set(Pass)
+    assert set(result.samples) == set(Pass) - {Pass.STANDALONE}
     for ranks in result.samples.values():
         assert len(ranks) == 2
         for samples in ranks:

@@ -31,6 +31,9 @@ class Distorted(DoneAtOnce):
     def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
         return self.backend.reduce_scatter(whole, part, where=where)
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        return self.backend.send_recv(tensor, source=source, target=target, where=where)
+
 
 class SumsTooMuch(Distorted):
     """Where no counter sees it."""

@@ -7,6 +7,7 @@ from workers.contract.activations import kept_activations, largest_passing
 from workers.contract.axes import Arrangement, Collective
 from workers.contract.bandwidth import bus_factor
 from workers.contract.frozen import Frozen
+from workers.contract.layouts import LAYOUTS
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, judge
 from workers.contract.workload import expected_messages, flops_per_rank, weights_per_rank
@@ -55,9 +56,12 @@ class ArrangementTable(Frozen):
 
 
 def compare_arrangements(spec: PointSpec) -> ArrangementTable:
-    """Cost every arrangement of the point, whichever of them it has itself."""
+    """Cost every arrangement of the point, whichever of them it has itself.
+
+    A stack of layers is no way to arrange one.
+    """
     costs, rejected = [], []
-    for arrangement in Arrangement:
+    for arrangement in (one for one in Arrangement if not LAYOUTS[one].splits_layers):
         arranged = spec.model_copy(update={"arrangement": arrangement})
         if rejection := judge(arranged):
             rejected.append(rejection)

@@ -57,6 +57,8 @@ class Arrangement(StrEnum):
     is dropped after forward and gathered again in backward, as Megatron-LM does."""
     SEQUENCE_PARALLEL_KEPT = "sequence_parallel_kept"
     """The same, with the gathered input kept: less to send, more to hold."""
+    LAYER_SPLIT = "layer_split"
+    """Not a cut but a stack: rank r holds layer r of tp_degree whole ones, one after the other."""
 
 
 class Dtype(StrEnum):

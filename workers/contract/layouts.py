@@ -12,9 +12,11 @@ its rows (its inputs).
     replicated         -                           -                               P times the work
     sequence_parallel  AG H, RS H                  AG H, AG H again, RS H          1/P of the tokens
     ..._kept           AG H, RS H                  AG H, RS H                      same
+    layer_split        P-1 times SR H              P-1 times SR H                  P layers in turn
 
-AR all-reduce, AG all-gather, RS reduce-scatter; "each" of the first matrices, two where an MLP is
-gated. An AR moves twice what an AG or RS of the same elements does (nccl-tests, PERFORMANCE.md).
+AR all-reduce, AG all-gather, RS reduce-scatter, SR from one rank to the next; "each" of the first
+matrices, two where an MLP is gated. An AR moves twice what an AG or RS of the same
+elements does (nccl-tests, PERFORMANCE.md).
 Sources: arXiv:1909.08053 section 3, arXiv:2205.05198 section 4.2.2 for sequence parallelism.
 """
 
@@ -69,6 +71,8 @@ class Layout:
     """Whether a rank is given, and gives, T/P of the tokens in place of all of them."""
     keeps_gathered_input: bool = False
     """Whether backward finds the gathered input still there."""
+    splits_layers: bool = False
+    """Whether a rank holds a whole layer of a stack in place of its part of one."""
     blocks: frozenset[Block] = frozenset(Block)
     """What can be arranged so."""
 
@@ -177,6 +181,13 @@ LAYOUTS: Mapping[Arrangement, Layout] = MappingProxyType(
             ),
             has_token_shards=True,
             keeps_gathered_input=True,
+        ),
+        Arrangement.LAYER_SPLIT: Layout(
+            Cut.WHOLE,
+            Cut.WHOLE,
+            is_inner_cut=False,
+            splits_layers=True,
+            blocks=frozenset({Block.LAYER}),
         ),
     }
 )

@@ -68,6 +68,11 @@ class PointSpec(Frozen):
         return 1 if self.layout.is_whole else self.tp_degree
 
     @property
+    def num_layers(self) -> int:
+        """Layers that one step passes through, one after the other."""
+        return self.tp_degree if self.layout.splits_layers else 1
+
+    @property
     def input_shape(self) -> tuple[int, int, int]:
         """Sequences, tokens and width of what one rank is given, and gives.
 

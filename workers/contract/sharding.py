@@ -103,12 +103,17 @@ def _block_obstacle(shape: ModelShape, block: Block, arrangement: Arrangement) -
     if block in LAYOUTS[arrangement].blocks:
         return None
     possible = ", ".join(name for name, layout in LAYOUTS.items() if block in layout.blocks)
+    if LAYOUTS[arrangement].splits_layers:
+        reason = "gives each rank a whole layer of a stack; it works for block=layer"
+    else:
+        reason = (
+            "would make queries, keys and values sums over the ranks, so that heads could not be "
+            "attended to apart; it works for block=mlp"
+        )
     return Obstacle(
         field="arrangement",
         value=arrangement,
-        reason=f"arrangement={arrangement} would make queries, keys and values sums over the "
-        "ranks, so that heads could not be attended to apart; it works for block=mlp, and "
-        f"block={block} works as {possible}",
+        reason=f"arrangement={arrangement} {reason}, and block={block} works as {possible}",
     )
 
 

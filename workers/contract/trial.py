@@ -124,6 +124,9 @@ class TrialResult(Frozen):
     samples: dict[Pass, tuple[PassSamples, ...]]
     """Indexed by rank."""
     collectives: tuple[CollectiveTiming, ...]
+    busy_ns: tuple[tuple[int, ...], ...] = ()
+    """Of ranks that wait for one another's layers: what each worked itself in every step of the
+    split pass, by rank. Empty for other arrangements."""
     proof: Proof
     num_warmup_steps: int
     stop_rule: str

@@ -21,6 +21,8 @@ class Message(Frozen):
     message_bytes: int
     is_overlapped: bool = False
     """Whether compute goes on while it runs, so that no time around the call means anything."""
+    ranks: tuple[int, ...] = ()
+    """Those that take part; all of them where empty."""
 
 
 def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
@@ -31,6 +33,8 @@ def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
     """
     if spec.tp_degree == 1:
         return ()
+    if spec.layout.splits_layers:
+        return _between_layers(spec)
     blocks = [Block.ATTENTION, Block.MLP] if spec.block is Block.LAYER else [spec.block]
     messages = [
         _message(spec, block, hop)
@@ -44,6 +48,28 @@ def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
             for hop in _hops(spec, block, spec.layout.backward)
         ]
     return tuple(messages)
+
+
+def messages_of_rank(spec: PointSpec, rank: int) -> tuple[Message, ...]:
+    """Those of them in which one rank takes part."""
+    return tuple(m for m in expected_messages(spec) if not m.ranks or rank in m.ranks)
+
+
+def _between_layers(spec: PointSpec) -> tuple[Message, ...]:
+    """From each layer to the next, and in training the gradients back again."""
+    num_bytes = spec.num_tokens * spec.model.hidden_size * spec.dtype.num_bytes
+    hops = [(stage, "forward") for stage in range(spec.num_layers - 1)]
+    if spec.phase.has_backward:
+        hops += [(stage, "backward") for stage in reversed(range(spec.num_layers - 1))]
+    return tuple(
+        Message(
+            op=Collective.SEND_RECV,
+            where=f"{spec.block}.{stage}.{direction}",
+            message_bytes=num_bytes,
+            ranks=(stage, stage + 1),
+        )
+        for stage, direction in hops
+    )
 
 
 def _hops(spec: PointSpec, block: Block, hops: Sequence[Hop]) -> Iterator[Hop]:

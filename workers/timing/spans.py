@@ -33,6 +33,10 @@ class Inner(Protocol):
         """This rank's part of the sum over ranks."""
         ...
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """From one rank to another."""
+        ...
+
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
         """Sum over ranks, started."""
         ...
@@ -80,6 +84,13 @@ class Spans(ABC):
         scattered = self._inner.reduce_scatter(whole, part, where=where)
         self._mark()
         return scattered
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """From one rank to another, stamped on both."""
+        self._mark()
+        sent = self._inner.send_recv(tensor, source=source, target=target, where=where)
+        self._mark()
+        return sent
 
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
         """Sum over ranks, started, unstamped."""

@@ -23,6 +23,7 @@ from workers.tp.layer import LayerShard
 from workers.tp.mlp import MlpShard
 from workers.tp.overlaps.chunked import HalvedBlock
 from workers.tp.overlaps.registry import OVERLAPS
+from workers.tp.stage import Stage
 
 QUERY_KEY_VALUE = "query_key_value"
 """The one weight that ranks may hold copies in."""
@@ -186,14 +187,15 @@ def _is_halved(spec: PointSpec) -> bool:
 
 def _assemble_layer(
     spec: PointSpec, weights: Sequence[Tensor], cache: KvCache | None
-) -> LayerShard:
+) -> LayerShard | Stage:
     attention_norm, query_key_value, output, mlp_norm, *mlp = weights
-    return LayerShard(
+    layer = LayerShard(
         attention_norm,
         _assemble_attention(spec, (query_key_value, output), cache),
         mlp_norm,
         _assemble_mlp(spec, mlp),
     )
+    return Stage(layer) if spec.num_layers > 1 else layer
 
 
 REGISTRY: Mapping[Block, BlockEntry] = MappingProxyType(

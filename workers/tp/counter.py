@@ -17,6 +17,8 @@ SPELLINGS = (
     ("allgather", Collective.ALL_GATHER),
     ("all_reduce", Collective.ALL_REDUCE),
     ("allreduce", Collective.ALL_REDUCE),
+    ("send", Collective.SEND_RECV),
+    ("recv", Collective.SEND_RECV),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from workers.contract.axes import Arrangement, Block, Phase
 from workers.contract.errors import CollectiveCountError, NumericsError, ProofError
 from workers.contract.point import PointSpec
-from workers.contract.workload import Message, expected_messages
+from workers.contract.workload import Message, messages_of_rank
 from workers.tp.blocks import plan_weights
 from workers.tp.comparison import Difference
 from workers.tp.counter import CountedMessage
@@ -94,15 +94,14 @@ class Judge:
     def find_error(self, findings: Sequence[Findings]) -> ProofError | None:
         """Return what is wrong, or None. Counts come first: they explain most wrong numbers."""
         for rank, found in enumerate(findings):
-            if fault := self._count_fault(found):
+            if fault := self._count_fault(found, messages_of_rank(self.spec, rank)):
                 return CollectiveCountError(f"rank {rank}: {fault}")
         for rank, found in enumerate(findings):
             if fault := self._numeric_fault(found):
                 return NumericsError(f"rank {rank}: {fault}")
         return None
 
-    def _count_fault(self, found: Findings) -> str:
-        messages = expected_messages(self.spec)
+    def _count_fault(self, found: Findings, messages: Sequence[Message]) -> str:
         forward = [m.message_bytes for m in _messages_of("forward", messages)]
         backward = [m.message_bytes for m in _messages_of("backward", messages)]
         if (found.num_forward, found.num_backward) != (len(forward), len(backward)):

@@ -40,6 +40,13 @@ class Collectives(Protocol):
         """
         ...
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """Fill `tensor` of rank `target` with that of rank `source`; return it.
+
+        Called by these two alone, with contiguous tensors of one shape.
+        """
+        ...
+
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
         """Start what `all_reduce` does. Nobody may touch the tensor before it was waited for.
 
@@ -128,3 +135,7 @@ class NoCollectives(DoneAtOnce):
     def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:  # noqa: ARG002
         """Put the front of `whole` into `part`."""
         return part.copy_(whole[: part.shape[0]])
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:  # noqa: ARG002
+        """Return `tensor` untouched."""
+        return tensor

@@ -12,7 +12,7 @@ from torch import Tensor
 from workers.contract.errors import NumericsError
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
-from workers.contract.workload import expected_messages
+from workers.contract.workload import expected_messages, messages_of_rank
 from workers.tp.blocks import ShardedBlock, assemble, plan_weights
 from workers.tp.comparison import compare
 from workers.tp.exchange import (
@@ -26,7 +26,7 @@ from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
 from workers.tp.reduction import free_bytes, halve, halvings_needed
 from workers.tp.reference import cut, cut_cache, cut_tokens, draw_twin
-from workers.tp.step import StepInputs, count_step, run_step
+from workers.tp.step import StepInputs, count_step, run_stack, run_step
 
 PROOF_BATCH, PROOF_SEQ = 2, 4
 """Two sequences, so that mixing them up shows; four tokens each, so that the causal mask does. In
@@ -102,8 +102,14 @@ def _examine(
 ) -> Findings:
     """Run the twin and this rank's part of the block, and say how far they are apart."""
     spec, phase, dtype, device = judge.spec, judge.spec.phase, inputs.x.dtype, inputs.x.device
-    twin = draw_twin(spec, seed=seed, device=device, dtype=dtype)
-    whole = run_step(twin.forward, twin.weights, inputs.copy(dtype, phase), phase)
+    twins = [
+        draw_twin(spec, seed=seed + layer, device=device, dtype=dtype)
+        for layer in range(spec.num_layers)
+    ]
+    own_layer = group.rank if spec.num_layers > 1 else 0
+    twin = twins[own_layer]
+    stack = [(twin.forward, twin.weights) for twin in twins]
+    whole = run_stack(stack, inputs.copy(dtype, phase), phase, shown=own_layer)
     parts = cut(spec, twin.weights, rank=group.rank, size=group.size)
     cache = cut_cache(twin, rank=group.rank, size=group.size)
     block = _assemble_copy(spec, parts, dtype, cache)
@@ -123,12 +129,12 @@ def _examine(
     if phase.has_backward:
         theirs += cut(spec, whole[2:], rank=group.rank, size=group.size)
         ours += complete_gradients(spec, actual[2:], group)
-    shares_tokens = spec.layout.has_token_shards
+    is_alike = not spec.layout.has_token_shards and spec.num_layers == 1
     return Findings.of(
         counted,
-        expected=expected_messages(spec),
+        expected=messages_of_rank(spec, group.rank),
         num_changed=num_changed,
-        num_odd_bits=0 if shares_tokens else sum(num_odd_bits(t, group) for t in actual[:2]),
+        num_odd_bits=sum(num_odd_bits(t, group) for t in actual[:2]) if is_alike else 0,
         differences=[
             compare(our, their, tolerance=judge.tolerance)
             for our, their in zip(ours, theirs, strict=True)

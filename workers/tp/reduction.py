@@ -45,7 +45,7 @@ def proof_bytes(spec: PointSpec, *, reference_bytes: int) -> int:
 
     The part is there three times: as it was before the step, and once more in the point's dtype.
     """
-    whole = weights_per_rank(spec.model_copy(update={"tp_degree": 1}))
+    whole = spec.num_layers * weights_per_rank(spec.model_copy(update={"tp_degree": 1}))
     part = weights_per_rank(spec)
     copies = 2 if spec.phase.has_backward else 1
     per_copy = (whole + part) * reference_bytes + part * spec.dtype.num_bytes

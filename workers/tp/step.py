@@ -60,6 +60,31 @@ def run_step(
     return output.detach(), *_backward(output, weights, inputs)
 
 
+def run_stack(
+    layers: Sequence[tuple[Callable[[Tensor], Tensor], Sequence[Tensor]]],
+    inputs: StepInputs,
+    phase: Phase,
+    *,
+    shown: int,
+) -> tuple[Tensor, ...]:
+    """Run layers one after the other, each a forward and its weights, and show one of them.
+
+    Its output and, in training, the gradients of what it was given and of its weights.
+    """
+    given = [inputs.x]
+    with torch.set_grad_enabled(phase.has_backward):
+        for forward, _ in layers:
+            given.append(forward(given[-1]))
+    output = given[shown + 1].detach()
+    if not phase.has_backward:
+        return (output,)
+    wanted = (given[shown], *layers[shown][1])
+    gradients = torch.autograd.grad(
+        given[-1], wanted, inputs.grad, allow_unused=True, materialize_grads=True
+    )
+    return output, *gradients
+
+
 def count_step(
     block: ShardedBlock, inputs: StepInputs, group: TensorParallelGroup, phase: Phase
 ) -> tuple[list[CountedMessage], list[CountedMessage]]:

@@ -17,6 +17,9 @@ def arranged(arrangement: Arrangement, spec: PointSpec | None = None) -> PointSp
     return spec.model_copy(update={"arrangement": arrangement})
 
 
+OPS = (Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
+
+
 def costs(spec: PointSpec) -> dict[Arrangement, ArrangementCost]:
     return {cost.arrangement: cost for cost in compare_arrangements(spec).costs}
 
@@ -34,7 +37,7 @@ def test_column_row_does_least_work_and_sends_least_with_the_fewest_calls(
     spec = point(shape(ffn=inner, gated=gated), tp_degree=tp_degree, batch=8, phase=phase)
     table = compare_arrangements(spec)
     assert table.cheapest.arrangement is A.COLUMN_ROW
-    assert len(table.costs) == len(A)
+    assert {cost.arrangement for cost in table.costs} == set(A) - {A.LAYER_SPLIT}
     best = table.cheapest
     for other in table.costs[1:]:
         if other.flops == best.flops:
@@ -75,9 +78,7 @@ def test_sequence_parallel_moves_the_bytes_of_the_all_reduces_and_a_quarter_more
 def test_collectives_and_bytes_of_a_plain_mlp_as_worked_out_by_hand() -> None:
     """H 64, F 256, T 8, P 4, float32: one wide message is 8192 bytes, one narrow 2048."""
     found = costs(point(tp_degree=4, batch=8))
-    ops = {
-        name: [cost.num_collectives.get(op, 0) for op in Collective] for name, cost in found.items()
-    }
+    ops = {name: [cost.num_collectives.get(op, 0) for op in OPS] for name, cost in found.items()}
     assert ops == {
         A.COLUMN_ROW: [2, 0, 0],
         A.COLUMN_COLUMN: [1, 2, 1],

@@ -34,6 +34,9 @@ class Doubling(DoneAtOnce):
         self.calls.append(where)
         return part.copy_(2 * whole[: part.shape[0]])
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> NoReturn:
+        pytest.fail(f"{where} sent {tuple(tensor.shape)} from {source} to {target}")
+
 
 class Elsewhere(Doubling):
     """Sums into a tensor of its own, as a collective with its own buffers does."""
@@ -54,6 +57,9 @@ class Forbidden(DoneAtOnce):
 
     def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> NoReturn:
         pytest.fail(f"{where} scattered {tuple(whole.shape)} to {tuple(part.shape)}")
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> NoReturn:
+        pytest.fail(f"{where} sent {tuple(tensor.shape)} from {source} to {target}")
 
 
 def spec_of(block: Block, *, tp_degree: int, gated: bool = True) -> PointSpec:

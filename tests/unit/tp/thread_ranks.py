@@ -1,7 +1,9 @@
 """Ranks as threads of one process: multi-rank properties without the cost of starting processes."""
 
+import itertools
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,6 +14,8 @@ from workers.contract.axes import Collective
 from workers.tp.group import Pending, TensorParallelGroup
 
 R = TypeVar("R")
+Mail = Mapping[tuple[int, int], "queue.Queue[Tensor]"]
+"""From each rank to each other one."""
 
 
 class _Late:
@@ -28,8 +32,10 @@ class _Late:
 class ThreadCollectives:
     """Sums and gathers in place like a real backend, in order of rank; notes what each call was."""
 
-    def __init__(self, rank: int, slots: list[Tensor | None], barrier: threading.Barrier) -> None:
-        self._rank, self._slots, self._barrier = rank, slots, barrier
+    def __init__(
+        self, rank: int, slots: list[Tensor | None], mail: Mail, barrier: threading.Barrier
+    ) -> None:
+        self._rank, self._slots, self._mail, self._barrier = rank, slots, mail, barrier
         self.calls: list[tuple[Collective, str, int]] = []
         """Operation, label and bytes of the total array."""
 
@@ -47,6 +53,15 @@ class ThreadCollectives:
         part.copy_(sum(parts[1:], start=parts[0]).chunk(len(parts))[self._rank])
         whole.detach().fill_(torch.nan)  # it was handed over
         return part
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        self.calls.append((Collective.SEND_RECV, where, tensor.nbytes))
+        assert tensor.is_contiguous(), f"{where}: a backend refuses strided tensors"
+        letters = self._mail[source, target]
+        if self._rank == source:
+            letters.put(tensor.detach().clone())
+            return tensor
+        return tensor.detach().copy_(letters.get(timeout=10))
 
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
         return _Late(tensor, self.all_reduce(tensor.detach().clone(), where=where))
@@ -73,10 +88,11 @@ def run_ranks(
 ) -> list[R]:
     """Return function(group, collectives) of every rank, all of them running at once."""
     slots: list[Tensor | None] = [None] * size
+    mail = {ends: queue.Queue[Tensor]() for ends in itertools.permutations(range(size), 2)}
     barrier = threading.Barrier(size)
 
     def run(rank: int) -> R:
-        collectives = ThreadCollectives(rank, slots, barrier)
+        collectives = ThreadCollectives(rank, slots, mail, barrier)
         try:
             return function(TensorParallelGroup(rank, size, collectives), collectives)
         except BaseException:

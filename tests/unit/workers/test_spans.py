@@ -12,6 +12,7 @@ MESSAGES = (
     Message(op=Collective.ALL_GATHER, where="mlp.input.forward", message_bytes=64),
     Message(op=Collective.REDUCE_SCATTER, where="mlp.output.forward", message_bytes=64),
     Message(op=Collective.ALL_REDUCE, where="mlp.backward", message_bytes=32),
+    Message(op=Collective.SEND_RECV, where="layer.0.backward", message_bytes=32),
 )
 
 
@@ -33,6 +34,10 @@ class Noting(DoneAtOnce):
         self.calls.append(("reduce_scatter", where))
         return part[: whole.shape[0]]
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:  # noqa: ARG002
+        self.calls.append(("send_recv", where))
+        return tensor
+
 
 def test_what_is_only_started_is_passed_on_without_a_stamp() -> None:
     inner = Noting()
@@ -50,6 +55,7 @@ def step(spans: HostSpans, part: Tensor, whole: Tensor) -> tuple[Tensor, ...]:
         spans.all_gather(part, whole, where="mlp.input.forward"),
         spans.reduce_scatter(whole, part, where="mlp.output.forward"),
         spans.all_reduce(part, where="mlp.backward"),
+        spans.send_recv(part, source=0, target=1, where="layer.0.backward"),
     )
 
 
@@ -58,10 +64,10 @@ def test_every_kind_of_collective_is_passed_on_and_stamped_under_its_own_name() 
     spans = spans_for(torch.device("cpu"), inner, messages=MESSAGES)
     assert isinstance(spans, HostSpans)
     part, whole = torch.ones(2), torch.ones(4)
-    gathered, scattered, total = step(spans, part, whole)
-    assert (gathered.shape, scattered.shape, total.shape) == ((2,), (2,), (2,))
+    gathered, scattered, total, sent = step(spans, part, whole)
+    assert {tensor.shape for tensor in (gathered, scattered, total, sent)} == {(2,)}
     step(spans, part, whole)
-    assert inner.calls[:3] == [(str(m.op), m.where) for m in MESSAGES]
+    assert inner.calls[:4] == [(str(m.op), m.where) for m in MESSAGES]
     found = spans.collect()
     assert [(s.op, s.where, s.message_bytes) for s in found] == [
         (m.op, m.where, m.message_bytes) for m in MESSAGES

@@ -15,6 +15,7 @@ ARRANGEMENTS: Mapping[Arrangement, Products] = MappingProxyType(
     {
         Arrangement.COLUMN_COLUMN: COLUMN_COLUMN,
         Arrangement.COLUMN_ROW: COLUMN_ROW,
+        Arrangement.LAYER_SPLIT: REPLICATED,
         Arrangement.REPLICATED: REPLICATED,
         Arrangement.ROW_COLUMN: ROW_COLUMN,
         Arrangement.ROW_ROW: ROW_ROW,
@@ -22,4 +23,7 @@ ARRANGEMENTS: Mapping[Arrangement, Products] = MappingProxyType(
         Arrangement.SEQUENCE_PARALLEL_KEPT: SEQUENCE_PARALLEL_KEPT,
     }
 )
-"""One for each arrangement of the contract, whose layouts say what each of them sends."""
+"""One for each arrangement of the contract, whose layouts say what each of them sends.
+
+Within a layer that is whole on its rank nothing is: what passes between layers is `tp.stage`'s.
+"""

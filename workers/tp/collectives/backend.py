@@ -58,6 +58,14 @@ class BackendCollectives:
         self._process_group._reduce_scatter_base(part, whole, self._scatter_options).wait()  # noqa: SLF001 - its only name in every torch
         return part
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:  # noqa: ARG002
+        """Send from one rank to the other."""
+        if self._process_group.rank() == source:
+            self._process_group.send([tensor], target, 0).wait()
+        else:
+            self._process_group.recv([tensor], source, 0).wait()
+        return tensor
+
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:  # noqa: ARG002
         """Start the sum."""
         return _Started(self._process_group.allreduce([tensor], self._started_sum), tensor)

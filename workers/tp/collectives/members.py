@@ -57,6 +57,10 @@ class OpenCollectives(Protocol):
         """Fill `part` with this rank's rows of the sum; return it."""
         ...
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """Fill the tensor of rank `target` with that of rank `source`."""
+        ...
+
     def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
         """Start the same and return at once."""
         ...
@@ -87,6 +91,11 @@ class AllReduceOnly(DoneAtOnce):
     def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
         """Refuse."""
         raise self._unavailable("reduce_scatter", where, part, whole)
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """Refuse."""
+        del source, target
+        raise self._unavailable("send_recv", where, tensor, tensor)
 
     def _unavailable(
         self, op: str, where: str, part: Tensor, whole: Tensor

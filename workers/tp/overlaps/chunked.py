@@ -84,6 +84,10 @@ class _Started(DoneAtOnce):
         """Scatter, at once."""
         return self._inner.reduce_scatter(whole, part, where=where)
 
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """Send, at once."""
+        return self._inner.send_recv(tensor, source=source, target=target, where=where)
+
 
 class _Context(Protocol):
     sent: _Started
