@@ -163,7 +163,7 @@ def measured(group: Group, wanted: TrialOrder) -> TrialResult:
 
 def test_a_trial_has_samples_of_every_pass_and_rank_and_its_collectives(make: Make) -> None:
     result = measured(make(2), order(block="mlp", phase="train", tp_degree=2))
-    assert set(result.samples) == set(Pass)
+    assert set(result.samples) == set(Pass) - {Pass.STANDALONE}
     assert {len(ranks) for ranks in result.samples.values()} == {2}
     assert [timing.where for timing in result.collectives] == ["mlp.forward", "mlp.backward"]
     assert result.proof.max_rel_error <= result.proof.tolerance
