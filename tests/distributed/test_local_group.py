@@ -160,7 +160,7 @@ def test_samples_of_all_passes_and_ranks_are_kept(group: LocalGroup) -> None:
     assert result.timed_ns < result.wall_ns
 
 
-def test_a_rank_alone_sends_nothing_and_needs_one_pass_beside_the_control(group: LocalGroup) -> None:
+def test_a_rank_alone_sends_nothing_and_needs_one_pass(group: LocalGroup) -> None:
     result = group.measure(order(tp_degree=1))
     assert result.collectives == ()
     assert result.proof.num_collectives == 0
