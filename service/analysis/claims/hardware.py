@@ -1,8 +1,18 @@
 """Claims 22 to 27 and 30: links, where a degree pays, and what the product is for."""
 
 from service.analysis.claims.claim import Claim, Verdict
+from service.analysis.claims.published import (
+    A100,
+    A100_PCIE,
+    H100,
+    H100_PCIE,
+    INFINIBAND_HDR,
+    NVLINK3,
+    NVLINK4,
+    PCIE4,
+    PCIE5,
+)
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
-from workers.contract.published import INFINIBAND_HDR, NVLINK3, NVLINK4, PCIE4, PCIE5
 
 SWEEP = (
     """echo '{"models": "llama-2-7b", "blocks": "mlp", "phase": "decode", """
@@ -20,21 +30,24 @@ def claims() -> tuple[Claim, ...]:
 
 def _links() -> Claim:
     links = (NVLINK3, NVLINK4, PCIE5, PCIE4, INFINIBAND_HDR)
+    sources = (*(one.source for one in (A100, H100, H100_PCIE, A100_PCIE)), "IBTA roadmap")
     return Claim(
         number=22,
         source="B",
         claim="one-way bandwidths of NVLink 3, NVLink 4, H100 PCIe, PCIe 4, InfiniBand HDR",
         article="300, 450, 64, 32, 25 GB/s",
-        ours="; ".join(f"{one.one_way_gb_per_s:g} ({one.source})" for one in links),
-        figures=tuple(one.one_way_gb_per_s for one in links),
+        ours="; ".join(
+            f"{link.gb_per_s:g} ({source})" for link, source in zip(links, sources, strict=True)
+        ),
+        figures=tuple(one.gb_per_s for one in links),
         verdict=Verdict.HOLDS,
         command="tpsweep results",
     )
 
 
 def _pcie() -> Claim:
-    own = NVLINK3.one_way_gb_per_s / PCIE4.one_way_gb_per_s
-    of_links = NVLINK3.one_way_gb_per_s / PCIE5.one_way_gb_per_s
+    own = NVLINK3.gb_per_s / PCIE4.gb_per_s
+    of_links = NVLINK3.gb_per_s / PCIE5.gb_per_s
     return Claim(
         number=23,
         source="B",
@@ -72,7 +85,7 @@ def _threshold() -> Claim:
         "unless given",
         figures=(DEFAULT_THRESHOLD,),
         verdict=Verdict.DEPENDS,
-        command="tpsweep recommend llama-2-7b --hardware 'A100 SXM 80GB'",
+        command="tpsweep recommend llama-2-7b --hardware 'A100 80GB SXM'",
     )
 
 
@@ -106,7 +119,7 @@ def _break_even() -> Claim:
 
 def _ratios() -> Claim:
     nvlink3, nvlink4, pcie, hdr = (
-        one.one_way_gb_per_s for one in (NVLINK3, NVLINK4, PCIE5, INFINIBAND_HDR)
+        one.gb_per_s for one in (NVLINK3, NVLINK4, PCIE5, INFINIBAND_HDR)
     )
     found = (nvlink4 / pcie, nvlink3 / hdr, nvlink4 / hdr)
     return Claim(

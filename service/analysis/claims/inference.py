@@ -1,11 +1,11 @@
 """Claims 16 to 21: what decode and prefill spend on compute and on communication."""
 
 from service.analysis.claims.claim import Claim, Verdict
+from service.analysis.claims.published import NVLINK3
 from service.analysis.claims.ring import PEAK_FLOP_PER_S, all_reduce_s
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
-from workers.contract.published import NVLINK3
 from workers.contract.workload import expected_messages, flops_per_rank, weights_per_rank
 
 LLAMA_7B = PRESETS["llama-2-7b"].shape
@@ -92,7 +92,7 @@ def _prefill() -> Claim:
     hidden = LLAMA_7B.hidden_size
     one = 2 * spec.num_tokens * hidden * hidden // 4 / PEAK_FLOP_PER_S * 1e6
     whole = flops_per_rank(spec) / PEAK_FLOP_PER_S * 1e6
-    sent = all_reduce_s(spec, NVLINK3.one_way_gb_per_s) * 1e6
+    sent = all_reduce_s(spec, NVLINK3.gb_per_s) * 1e6
     size = expected_messages(spec)[0].message_bytes / 1e6
     share = sent / (whole + sent)
     return Claim(

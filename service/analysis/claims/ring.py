@@ -4,19 +4,19 @@ Bandwidth terms alone: the start of a collective is claim 16's.
 """
 
 from service.analysis.claims.claim import Claim, Verdict
+from service.analysis.claims.published import A100, INFINIBAND_HDR, NVLINK3, PCIE4
 from workers.contract.axes import Activation, Block, Collective, Dtype, Phase
 from workers.contract.bandwidth import bus_factor
 from workers.contract.point import PointSpec
-from workers.contract.published import ACCELERATORS, INFINIBAND_HDR, NVLINK3, PCIE4
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import expected_messages, flops_per_rank
 
 PREDICT = "tpsweep claims"
-BOTH_WAYS = 2 * NVLINK3.one_way_gb_per_s
-LINKS_OF_A = (BOTH_WAYS, INFINIBAND_HDR.one_way_gb_per_s, NVLINK3.one_way_gb_per_s)
+BOTH_WAYS = 2 * NVLINK3.gb_per_s
+LINKS_OF_A = (BOTH_WAYS, INFINIBAND_HDR.gb_per_s, NVLINK3.gb_per_s)
 """A compares both directions of NVLink added up with one of InfiniBand; the third is like for
 like."""
-PEAK_FLOP_PER_S = ACCELERATORS["A100 SXM 80GB"].bf16_tflop_per_s * 1e12
+PEAK_FLOP_PER_S = A100.half_tflops * 1e12
 
 
 def claims() -> tuple[Claim, ...]:
@@ -161,7 +161,7 @@ def _decode(batch: int) -> PointSpec:
 def _small_message() -> Claim:
     spec = _decode(1)
     size = expected_messages(spec)[0].message_bytes
-    took = all_reduce_s(spec, NVLINK3.one_way_gb_per_s) * 1e6
+    took = all_reduce_s(spec, NVLINK3.gb_per_s) * 1e6
     return Claim(
         number=14,
         source="B",
@@ -176,7 +176,7 @@ def _small_message() -> Claim:
 
 def _large_message() -> Claim:
     spec = _decode(128)
-    nvlink, pcie = (all_reduce_s(spec, link.one_way_gb_per_s) * 1e6 for link in (NVLINK3, PCIE4))
+    nvlink, pcie = (all_reduce_s(spec, link.gb_per_s) * 1e6 for link in (NVLINK3, PCIE4))
     return Claim(
         number=15,
         source="B",

@@ -31,10 +31,14 @@ class Accelerator:
     half_tflops: float
     """bfloat16 and float16, accumulated in float32."""
     memory_gb_per_s: float
+    memory_gb: float
+    """GB = 1e9 bytes, as its name has it; of several the largest."""
     link: Link
     """Between the devices of one machine."""
     source: str
     has_bfloat16: bool = True
+    num_devices: int = 8
+    """Of one server as it is usually sold."""
 
     def roofline(self, dtype: Dtype) -> Roofline:
         """Both peaks as they are published, which no product reaches."""
@@ -58,25 +62,25 @@ _AMPERE = "NVIDIA Ampere GA102 GPU Architecture, white paper v2"
 _ADA = "NVIDIA Ada GPU Architecture, white paper v2"
 
 ACCELERATORS: tuple[Accelerator, ...] = (
-    Accelerator("GH200", r"gh200", 67, 989, 4000, _NVLINK4, f"{_SITE}/grace-hopper-superchip"),
-    Accelerator("B200", r"\bg?b200", 80, 2250, 8000, _NVLINK5, f"{_SITE}/hgx"),
-    Accelerator("H200", r"h200", 67, 989, 4800, _NVLINK4, f"{_SITE}/h200"),
-    Accelerator("H100 PCIe", r"h100.*pcie", 51, 756, 2000, _PCIE5, f"{_SITE}/h100"),
-    Accelerator("H100 SXM", r"h100", 67, 989, 3350, _NVLINK4, f"{_SITE}/h100"),
-    Accelerator("A100 80GB PCIe", r"a100.*pcie", 19.5, 312, 1935, _PCIE4, f"{_SITE}/a100"),
-    Accelerator("A100 80GB SXM", r"a100.*80", 19.5, 312, 2039, _NVLINK3, f"{_SITE}/a100"),
-    Accelerator("A100 40GB SXM", r"a100", 19.5, 312, 1555, _NVLINK3, f"{_SITE}/a100"),
-    Accelerator("L40S", r"l40s", 91.6, 362, 864, _PCIE4, f"{_SITE}/l40s"),
-    Accelerator("L4", r"\bl4\b", 30.3, 121, 300, _PCIE4, f"{_SITE}/l4"),
-    Accelerator("A40", r"\ba40\b", 37.4, 149.7, 696, _BRIDGE3, f"{_SITE}/a40"),
-    Accelerator("A10", r"\ba10g?\b", 31.2, 125, 600, _PCIE4, f"{_SITE}/products/a10-gpu"),
+    Accelerator("GH200", r"gh200", 67, 989, 4000, 96, _NVLINK4, f"{_SITE}/grace-hopper-superchip"),
+    Accelerator("B200", r"\bg?b200", 80, 2250, 8000, 180, _NVLINK5, f"{_SITE}/hgx"),
+    Accelerator("H200", r"h200", 67, 989, 4800, 141, _NVLINK4, f"{_SITE}/h200"),
+    Accelerator("H100 PCIe", r"h100.*pcie", 51, 756, 2000, 80, _PCIE5, f"{_SITE}/h100"),
+    Accelerator("H100 SXM", r"h100", 67, 989, 3350, 80, _NVLINK4, f"{_SITE}/h100"),
+    Accelerator("A100 80GB PCIe", r"a100.*pcie", 19.5, 312, 1935, 80, _PCIE4, f"{_SITE}/a100"),
+    Accelerator("A100 80GB SXM", r"a100.*80", 19.5, 312, 2039, 80, _NVLINK3, f"{_SITE}/a100"),
+    Accelerator("A100 40GB SXM", r"a100", 19.5, 312, 1555, 40, _NVLINK3, f"{_SITE}/a100"),
+    Accelerator("L40S", r"l40s", 91.6, 362, 864, 48, _PCIE4, f"{_SITE}/l40s"),
+    Accelerator("L4", r"\bl4\b", 30.3, 121, 300, 24, _PCIE4, f"{_SITE}/l4"),
+    Accelerator("A40", r"\ba40\b", 37.4, 149.7, 696, 48, _BRIDGE3, f"{_SITE}/a40"),
+    Accelerator("A10", r"\ba10g?\b", 31.2, 125, 600, 24, _PCIE4, f"{_SITE}/products/a10-gpu"),
     Accelerator(
-        "V100 SXM2", r"v100", 15.7, 125, 900, _NVLINK2, f"{_SITE}/v100", has_bfloat16=False
+        "V100 SXM2", r"v100", 15.7, 125, 900, 32, _NVLINK2, f"{_SITE}/v100", has_bfloat16=False
     ),
-    Accelerator("T4", r"\bt4\b", 8.1, 65, 300, _PCIE3, f"{_SITE}/tesla-t4", has_bfloat16=False),
-    Accelerator("RTX 4090", r"4090", 82.6, 165.2, 1008, _PCIE4, _ADA),
-    Accelerator("RTX 3090", r"3090", 35.6, 71, 936, _BRIDGE3, _AMPERE),
-    Accelerator("RTX A6000", r"a6000", 38.7, 154.8, 768, _BRIDGE3, _AMPERE),
+    Accelerator("T4", r"\bt4\b", 8.1, 65, 300, 16, _PCIE3, f"{_SITE}/tesla-t4", has_bfloat16=False),
+    Accelerator("RTX 4090", r"4090", 82.6, 165.2, 1008, 24, _PCIE4, _ADA),
+    Accelerator("RTX 3090", r"3090", 35.6, 71, 936, 24, _BRIDGE3, _AMPERE),
+    Accelerator("RTX A6000", r"a6000", 38.7, 154.8, 768, 48, _BRIDGE3, _AMPERE),
 )
 
 NETWORKS: Mapping[str, Link] = MappingProxyType(

@@ -41,7 +41,7 @@ class Predicted:
     step_us: float
     low_us: float
     high_us: float
-    communication_us: float
+    communication_share: float
     """Exposed."""
     label: str
 
@@ -53,16 +53,18 @@ Predictor = Callable[[PointSpec], Predicted | None]
 def speed_up(smaller: Evidence, larger: Evidence, *, rng: np.random.Generator) -> Estimate:
     """Step time of the smaller degree over that of the larger; above 1 the larger is faster.
 
-    Replicates that measured both are compared each with itself; else the outer ends of both
-    intervals bound the ratio.
+    Replicates that measured both are compared each with itself. Two predictions of one model err to
+    the same side, so their best cases are compared, and their worst. Else outer ends bound it.
     """
     common = sorted(smaller.replicates.keys() & larger.replicates.keys())
     if len(common) > 1:
         ratios = [smaller.replicates[key] / larger.replicates[key] for key in common]
         return estimate(ratios, rng=rng)
+    if smaller.basis is larger.basis is Basis.PREDICTED:
+        bounds = (smaller.low_us / larger.low_us, smaller.high_us / larger.high_us)
+    else:
+        bounds = (smaller.low_us / larger.high_us, smaller.high_us / larger.low_us)
+    middle = smaller.step_us / larger.step_us
     return Estimate(
-        median=smaller.step_us / larger.step_us,
-        low=smaller.low_us / larger.high_us,
-        high=smaller.high_us / larger.low_us,
-        n=len(common),
+        median=middle, low=min(*bounds, middle), high=max(*bounds, middle), n=len(common)
     )

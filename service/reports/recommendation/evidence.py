@@ -142,6 +142,6 @@ def _predicted(question: Question, degree: int, predict: Predictor) -> Evidence 
         step_us=step_us,
         low_us=sum(one.low_us for one in parts),
         high_us=sum(one.high_us for one in parts),
-        communication_share=sum(one.communication_us for one in parts) / step_us,
+        communication_share=sum(one.communication_share * one.step_us for one in parts) / step_us,
         label=f"{question.label}, {parts[0].label}",
     )

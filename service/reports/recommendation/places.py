@@ -4,13 +4,17 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from service.analysis.costmodel.accelerators import (
+    Accelerator,
+    find_accelerator,
+    known_names,
+)
 from service.analysis.recommendation.choice import Room
 from service.analysis.recommendation.evidence import Predictor
 from service.analysis.recommendation.published import from_published
 from service.errors import FieldError, InvalidRequestError
 from service.store import fleet
 from workers.contract.hardware import Hardware
-from workers.contract.published import ACCELERATORS, Accelerator
 
 GIB = 1 << 30
 
@@ -42,14 +46,12 @@ def find_places(session: Session, names: tuple[str, ...]) -> list[Place]:
 def _named(name: str, seen: dict[str, Place]) -> list[Place]:
     if name in seen:
         return [seen[name]]
-    wanted = name.lower()
-    if exact := [one for one in ACCELERATORS.values() if one.name.lower() == wanted]:
-        here = [place for place in seen.values() if place.name.lower() == wanted]
-        return here or [published(exact[0])]
-    found = [place for place in seen.values() if wanted in place.name.lower()]
-    if not found:
-        raise _unknown(name, [place.name for place in seen.values()])
-    return found
+    found = [place for place in seen.values() if name.lower() in place.name.lower()]
+    if found:
+        return found
+    if (accelerator := find_accelerator(name)) is not None:
+        return [published(accelerator)]
+    raise _unknown(name, [place.name for place in seen.values()])
 
 
 def published(accelerator: Accelerator) -> Place:
@@ -63,11 +65,13 @@ def _seen(session: Session, key: str, facts: Hardware) -> Place:
     nodes = [n.facts for n in fleet.nodes(session) if n.facts.hardware.hardware_key == key]
     memory = min((node.slot_memory_bytes for node in nodes), default=facts.memory_class_gib * GIB)
     slots = max((node.num_slots for node in nodes), default=facts.num_devices)
-    return Place(facts.accelerator, Room(memory, slots), key, None)
+    accelerator = find_accelerator(facts.accelerator)
+    predict = None if accelerator is None else from_published(accelerator)
+    return Place(facts.accelerator, Room(memory, slots), key, predict)
 
 
 def _unknown(name: str | None, seen: list[str]) -> InvalidRequestError:
-    known = ", ".join([*dict.fromkeys(seen), *ACCELERATORS])
+    known = ", ".join([*dict.fromkeys(seen), *known_names()])
     what = "no hardware was seen yet" if name is None else f"{name!r} is no known hardware"
     detail = f"{what}; known are {known}"
     return InvalidRequestError(detail, errors=(FieldError(pointer="?hardware", detail=detail),))

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from service.analysis.costmodel.accelerators import ACCELERATORS, Accelerator
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD, Objective
 from service.reports.recommendation.places import published
 from service.reports.recommendation.report import Asked, RecommendationReport, report
 from workers.contract.axes import Dtype, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.presets import PRESETS
-from workers.contract.published import ACCELERATORS
 from workers.contract.whole_model import WholeModel
 
 SEQ = 4096
 
 
 class RangeReport(Frozen):
-    """Decode of one sequence in bfloat16, by published figures alone."""
+    """Decode of one sequence in two bytes, by published figures alone."""
 
     model: str
     num_parameters: int
@@ -38,9 +38,9 @@ def ranges(*, threshold: float = DEFAULT_THRESHOLD) -> tuple[RangeReport, ...]:
 
 def _ranges(threshold: float) -> Iterator[RangeReport]:
     for preset in PRESETS.values():
-        for accelerator in ACCELERATORS.values():
+        for accelerator in ACCELERATORS:
             place = published(accelerator)
-            asked = _asked(preset.model, threshold)
+            asked = _asked(preset.model, accelerator, threshold)
             found = report(asked, place, 1, ())
             possible = [one for one in found.candidates if one.is_possible]
             yield RangeReport(
@@ -54,14 +54,14 @@ def _ranges(threshold: float) -> Iterator[RangeReport]:
             )
 
 
-def _asked(model: WholeModel, threshold: float) -> Asked:
+def _asked(model: WholeModel, accelerator: Accelerator, threshold: float) -> Asked:
     return Asked(
         model=model,
         hardware=(),
         batches=(1,),
         seq=SEQ,
         phase=Phase.DECODE,
-        dtype=Dtype.BFLOAT16,
+        dtype=Dtype.BFLOAT16 if accelerator.has_bfloat16 else Dtype.FLOAT16,
         objective=Objective.THROUGHPUT,
         threshold=threshold,
     )

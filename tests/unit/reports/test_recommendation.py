@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.analysis.costmodel.accelerators import ACCELERATORS
 from service.analysis.recommendation.choice import Objective, Room
 from service.analysis.recommendation.evidence import Basis
 from service.reports.recommendation.places import Place, published
@@ -14,9 +15,9 @@ from tests.unit.reports.measured import measured_trial
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
-from workers.contract.published import ACCELERATORS
 from workers.contract.sharding import find_obstacle
 
+KNOWN = {accelerator.name: accelerator for accelerator in ACCELERATORS}
 SEEN = Place("Test CPU", Room(memory_bytes=8 << 30, num_devices=4), "h1:test", None)
 
 
@@ -94,7 +95,7 @@ def test_other_shapes_of_the_same_name_are_no_evidence() -> None:
 
 
 def test_degrees_that_were_not_measured_are_predicted_where_something_can() -> None:
-    place = published(ACCELERATORS["H100 SXM"])
+    place = published(KNOWN["H100 SXM"])
     found = report(asked(), place, 8, trials({1: 100, 2: 60}))
     bases = {one.tp_degree: one.basis for one in found.candidates}
     assert bases == {
@@ -108,7 +109,7 @@ def test_degrees_that_were_not_measured_are_predicted_where_something_can() -> N
 
 def test_seven_billion_on_eight_gpus_stays_on_one_for_decode() -> None:
     """Claim 26: TP of a model that fits one GPU raises the latency of its decode."""
-    place = published(ACCELERATORS["A100 SXM 80GB"])
+    place = published(KNOWN["A100 80GB SXM"])
     request = asked(
         "llama-2-7b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048, threshold=0.15
     )
@@ -118,7 +119,7 @@ def test_seven_billion_on_eight_gpus_stays_on_one_for_decode() -> None:
 
 
 def test_seventy_billion_is_cut_because_it_must_be() -> None:
-    place = published(ACCELERATORS["H100 SXM"])
+    place = published(KNOWN["H100 SXM"])
     request = asked("llama-2-70b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048)
     found = report(request, place, 1, ())
     assert found.candidates[0].reason == "needs 152.5 GB of a GPU's 80.0 GB"
@@ -129,7 +130,7 @@ def test_seventy_billion_is_cut_because_it_must_be() -> None:
 @settings(max_examples=60)
 @given(
     st.sampled_from(sorted(PRESETS)),
-    st.sampled_from(sorted(ACCELERATORS)),
+    st.sampled_from(sorted(KNOWN)),
     st.sampled_from(Phase),
     st.sampled_from(Objective),
     st.sampled_from([1, 32, 1024]),
@@ -137,7 +138,7 @@ def test_seventy_billion_is_cut_because_it_must_be() -> None:
 def test_a_recommended_degree_divides_and_fits(
     model: str, accelerator: str, phase: Phase, objective: Objective, batch: int
 ) -> None:
-    place = published(ACCELERATORS[accelerator])
+    place = published(KNOWN[accelerator])
     request = asked(model, phase=phase, objective=objective, dtype=Dtype.BFLOAT16, seq=2048)
     found: RecommendationReport = report(request, place, batch, ())
     degree = found.tp_degree
@@ -155,11 +156,11 @@ def test_a_recommended_degree_divides_and_fits(
 def test_ranges_name_every_model_on_every_accelerator_and_begin_where_it_fits() -> None:
     found = ranges()
     assert {(one.model, one.hardware) for one in found} == {
-        (model, accelerator) for model in PRESETS for accelerator in ACCELERATORS
+        (model, accelerator) for model in PRESETS for accelerator in KNOWN
     }
     by_name = {(one.model, one.hardware): one for one in found}
     assert by_name["llama-2-7b", "H100 SXM"].smallest == 1
     assert by_name["llama-3-405b", "H100 SXM"].smallest is None
-    assert by_name["llama-2-70b", "A100 SXM 80GB"].smallest == 2
+    assert by_name["llama-2-70b", "A100 80GB SXM"].smallest == 2
     for one in found:
         assert (one.smallest or 0) <= (one.largest or 0)

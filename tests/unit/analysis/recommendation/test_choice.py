@@ -70,8 +70,15 @@ def test_a_gain_within_the_noise_is_none() -> None:
     assert chosen(clear).tp_degree == 2, "each replicate gained the same"
 
 
-def test_a_band_that_holds_no_gain_is_none() -> None:
-    assert chosen({1: predicted(100, band=0.3), 2: predicted(60, band=0.3)}).tp_degree == 1
+def test_two_predictions_are_compared_best_with_best_and_worst_with_worst() -> None:
+    """They are of one model, whose errors lean the same way."""
+    assert chosen({1: predicted(100, band=0.3), 2: predicted(60, band=0.3)}).tp_degree == 2
+    assert chosen({1: predicted(100, band=0.1), 2: predicted(80, band=0.4)}).tp_degree == 1
+
+
+def test_a_prediction_is_held_against_a_measurement_by_its_outer_ends() -> None:
+    assert chosen({1: measured(100, 101, 102), 2: predicted(60, band=0.3)}).tp_degree == 2
+    assert chosen({1: measured(100, 101, 102), 2: predicted(80, band=0.3)}).tp_degree == 1
 
 
 def test_without_evidence_memory_alone_decides() -> None:
