@@ -1,5 +1,6 @@
 """Answers by example for the description: made-up measurements, reported by the real code."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel
@@ -9,14 +10,15 @@ from service.api import plan
 from service.api.examples import MEMORY, SWEEPS
 from service.api.paging import Page
 from service.api.sweeps import PreviewReport
-from service.reports import breakeven, comparison, memory, results
+from service.reports import arrangements, breakeven, comparison, memory, results
+from service.reports.arrangements import ArrangementsReport
 from service.reports.breakeven import BreakEvenReport
 from service.reports.memory import MemoryRequest
 from service.reports.result import ResultReport
 from service.reports.sweeps import PointReport, ProgressReport, SweepReport
 from service.store.results import MeasuredTrial
 from service.store.states import PointState, SweepState, TrialState
-from workers.contract.axes import Block, Collective, GroupKind, Phase
+from workers.contract.axes import Arrangement, Block, GroupKind, Phase
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
@@ -75,8 +77,23 @@ def answers() -> dict[str, BaseModel]:
         "get_breakeven": Page[BreakEvenReport](
             items=list(breakeven.reports(trials)), next_cursor=None
         ),
+        "compare_arrangements": Page[ArrangementsReport](
+            items=list(arrangements.reports(_arranged(shown[0].spec))), next_cursor=None
+        ),
         "plan_memory": memory.report(MemoryRequest.model_validate(MEMORY["training"]["value"])),
     }
+
+
+def _arranged(spec: PointSpec) -> list[MeasuredTrial]:
+    """Trials of the same point in three arrangements."""
+    return [
+        replace(_trial(one, replicate), point_id=f"{SWEEP_ID[:-1]}{place}")
+        for place, name in enumerate(
+            (Arrangement.COLUMN_ROW, Arrangement.COLUMN_COLUMN, Arrangement.SEQUENCE_PARALLEL)
+        )
+        for one in [spec.model_copy(update={"arrangement": name})]
+        for replicate in range(SPEC.replicates)
+    ]
 
 
 def _sweeps() -> dict[str, BaseModel]:
@@ -183,7 +200,7 @@ def _summary(spec: PointSpec, *, jitter: float) -> TrialSummary:
         perturbation=0.01,
         collectives=tuple(
             CollectiveSummary(
-                op=Collective.ALL_REDUCE,
+                op=message.op,
                 where=message.where,
                 message_bytes=message.message_bytes,
                 time_us=wire_us,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
 from service.api import (
+    arrangements,
     breakeven,
     claims,
     comparison,
@@ -43,6 +44,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     results.router,
     comparison.router,
     breakeven.router,
+    arrangements.router,
     curves.router,
     memory.router,
     recommendation.router,

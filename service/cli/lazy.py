@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Entry] = {
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
+    "arrangements": Entry("arrangements", "Show what each way to cut a block costs.", READ),
     "recommend": Entry("recommend", "Say which TP degree to run a model with.", READ),
     "claims": Entry("claims", "Hold two articles about tensor parallelism to what is true.", READ),
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from service.cli.formats import interval, percent
 from service.cli.terminal import cell, new_table, say
-from service.cli.wire import Result, Spec
+from service.cli.wire import Idle, Result, Spec
 
 COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise", "")
 
@@ -23,6 +23,9 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         series.setdefault(_series(result.spec), []).append(result)
     for name, members in series.items():
         console.print(_table(name, members, single=single, letters=letters))
+        for result in members:
+            if result.idle:
+                say(console, _idle(result.spec, result.idle))
     for flag, letter in letters.items():
         say(console, f"{letter}  {flag}", "dim")
 
@@ -42,7 +45,7 @@ def _table(
             result.spec.tp_degree,
             interval(result.step_time_us),
             percent(result.communication_share) if is_sharded else "",
-            _speed_up(result, single.get(_twin(result))) if is_sharded else "",
+            _speed_up(result, single.get(_twin(result))) if is_sharded and not result.idle else "",
             result.num_collectives,
             result.control.noise_grade if result.control else "",
             " ".join(letters[flag] for flag in result.quality),
@@ -60,7 +63,15 @@ def _speed_up(result: Result, base: Result | None) -> str:
 def _series(spec: Spec) -> str:
     """Name of the series; a sequence length of one goes without saying."""
     seq = f", seq {spec.seq}" if spec.seq != 1 else ""
-    return f"{spec.model.label} {spec.block} {spec.phase}{seq}, {spec.dtype}"
+    arranged = f", {spec.arrangement}" if spec.arrangement != "column_row" else ""
+    overlap = f", overlap {spec.overlap}" if spec.overlap != "none" else ""
+    return f"{spec.model.label} {spec.block} {spec.phase}{seq}, {spec.dtype}{arranged}{overlap}"
+
+
+def _idle(spec: Spec, idle: Idle) -> str:
+    shares = ", ".join(percent(share) for share in idle.share_by_rank)
+    where = f"batch {spec.batch}, tp {spec.tp_degree}"
+    return f"{where}: ranks idle for {shares} of the step; (P-1)/P is {percent(idle.ideal_share)}"
 
 
 def _twin(result: Result) -> tuple[str, ...]:

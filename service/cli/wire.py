@@ -54,6 +54,8 @@ class Spec(Wire):
     batch: int
     seq: int
     dtype: str = ""
+    arrangement: str = "column_row"
+    overlap: str = "none"
 
     @property
     def label(self) -> str:
@@ -134,6 +136,13 @@ class Control(Wire):
     noise_grade: str = ""
 
 
+class Idle(Wire):
+    """What of a step ranks did not work in, where they wait for one another's layers."""
+
+    share_by_rank: tuple[float, ...]
+    ideal_share: float
+
+
 class Result(Wire):
     """A measured point."""
 
@@ -142,6 +151,7 @@ class Result(Wire):
     step_time_us: Interval
     communication_share: float | None = None
     collectives: tuple[Collective, ...] = ()
+    idle: Idle | None = None
     control: Control | None = None
     quality: tuple[str, ...] = ()
 
@@ -436,3 +446,30 @@ class Claim(Wire):
     verdict: str
     measured: str | None = None
     command: str
+
+
+class ArrangementCost(Wire):
+    """What an arrangement costs by arithmetic."""
+
+    arrangement: str
+    num_collectives: dict[str, int]
+    bus_bytes: int
+
+
+class Arranged(Wire):
+    """One measured arrangement."""
+
+    cost: ArrangementCost
+    kept_bytes: int
+    why: str
+    step_time_us: Interval
+    exposed_communication_us: Interval
+    peak_memory_bytes: int | None = None
+
+
+class ArrangedBlock(Wire):
+    """The arrangements of one block, the cheapest first."""
+
+    spec: Spec
+    arrangements: tuple[Arranged, ...]
+    sentences: tuple[str, ...]

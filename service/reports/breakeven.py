@@ -112,6 +112,8 @@ def reports(trials: Sequence[MeasuredTrial]) -> tuple[BreakEvenReport, ...]:
         degrees = sorted(ladder)
         for degree in degrees:
             smaller = max((other for other in degrees if other < degree), default=None)
+            if ladder[degree].spec.num_layers > 1:
+                smaller = None  # it passes through fewer layers: another amount of work
             if degree > 1 and (one := _report(ladder, degree, smaller)):
                 found.append(one)
     return tuple(found)

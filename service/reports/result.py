@@ -70,6 +70,17 @@ class ControlReport(Frozen):
     )
 
 
+class IdleReport(Frozen):
+    """Ranks that wait for one another's layers: what of the step each did not work in."""
+
+    share_by_rank: tuple[float, ...] = Field(
+        description="1 - own work / step, of the steps with spans; median over trials."
+    )
+    ideal_share: float = Field(
+        description="(P-1)/P: layers that take equally long, and sending that takes nothing."
+    )
+
+
 class RankSamples(Frozen):
     """Steps of one pass on one rank, in the order they ran."""
 
@@ -146,6 +157,9 @@ class ResultReport(Frozen):
         description="Wire and wait over the step with spans; null where some are overlapped."
     )
     estimates: EstimatesReport
+    idle: IdleReport | None = Field(
+        default=None, description="Of arrangement layer_split; null for others."
+    )
     collectives: tuple[CollectiveReport, ...]
     control: ControlReport | None = Field(description="Null where a trial had none.")
     tflop_per_s: float = Field(description="Of one device: matrix products only.")

@@ -16,6 +16,7 @@ from service.reports.result import (
     CollectiveReport,
     ControlReport,
     EstimatesReport,
+    IdleReport,
     RankSamples,
     ResultReport,
     TrialReport,
@@ -86,6 +87,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         communication_share=max(0.0, estimates.communication_share.median),
         collective_share=_median(estimates.collective_share),
         estimates=estimates,
+        idle=_idle(newest.spec, summaries),
         collectives=_collectives(newest.spec, summaries),
         control=control,
         tflop_per_s=flops_per_rank(newest.spec) / step.median / 1e6,
@@ -172,6 +174,16 @@ def _estimates(summaries: Sequence[TrialSummary], rng: np.random.Generator) -> E
 
 def _median(estimated: EstimateReport | None) -> float | None:
     return None if estimated is None else estimated.median
+
+
+def _idle(spec: PointSpec, summaries: Sequence[TrialSummary]) -> IdleReport | None:
+    if spec.num_layers == 1:
+        return None
+    by_rank = zip(*(summary.idle_shares for summary in summaries), strict=True)
+    return IdleReport(
+        share_by_rank=tuple(median(shares) for shares in by_rank),
+        ideal_share=(spec.num_layers - 1) / spec.num_layers,
+    )
 
 
 def _collectives(

@@ -3,6 +3,9 @@
 What no clock is needed for; measured step times and memory stand beside it in a report.
 """
 
+from collections.abc import Iterable
+from typing import Self
+
 from workers.contract.activations import kept_activations, largest_passing
 from workers.contract.axes import Arrangement, Collective
 from workers.contract.bandwidth import bus_factor
@@ -36,6 +39,12 @@ class ArrangementTable(Frozen):
     costs: tuple[ArrangementCost, ...]
     rejected: tuple[Rejection, ...]
 
+    @classmethod
+    def of(cls, costs: Iterable[ArrangementCost], rejected: Iterable[Rejection] = ()) -> Self:
+        """Put the cheapest first."""
+        ordered = sorted(costs, key=lambda cost: (cost.flops, cost.bus_bytes, _calls(cost)))
+        return cls(costs=tuple(ordered), rejected=tuple(rejected))
+
     @property
     def cheapest(self) -> ArrangementCost:
         """Among those that do least work: the fewest bytes over the link, then the fewest calls."""
@@ -67,8 +76,7 @@ def compare_arrangements(spec: PointSpec) -> ArrangementTable:
             rejected.append(rejection)
         else:
             costs.append(cost_of(arranged))
-    costs.sort(key=lambda cost: (cost.flops, cost.bus_bytes, _calls(cost)))
-    return ArrangementTable(costs=tuple(costs), rejected=tuple(rejected))
+    return ArrangementTable.of(costs, rejected)
 
 
 def cost_of(spec: PointSpec) -> ArrangementCost:

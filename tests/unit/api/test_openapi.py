@@ -48,6 +48,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "get_result",
         "compare_sweeps",
         "get_breakeven",
+        "compare_arrangements",
         "plan_memory",
         "import_results",
         "list_curves",

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from service.api.answers import answers
 from service.cli.exits import ExitCode
 from service.cli.watching import describe
 from service.cli.wire import Sweep
@@ -296,6 +297,22 @@ def test_a_sweep_without_pairs_says_so(fake: FakeServer, run: Run) -> None:
 def test_breakeven_says_each_series_in_a_sentence(fake: FakeServer, run: Run) -> None:
     fake.on("GET /v1/breakeven", Reply(page({"sentence": "mlp: from batch 12", "quality": ["x"]})))
     assert "mlp: from batch 12 (x)" in run("breakeven", SWEEP_ID).out
+
+
+def test_arrangements_are_shown_with_arithmetic_and_measurement(fake: FakeServer, run: Run) -> None:
+    body = answers()["compare_arrangements"].model_dump(mode="json")
+    fake.on("GET /v1/arrangements", Reply(body))
+    out = run("arrangements", SWEEP_ID).out
+    assert out.index("column_row") < out.index("sequence_parallel")
+    assert "sequence_parallel moves 1.25x the bytes" in out
+    fake.on("GET /v1/arrangements", Reply(page()))
+    assert "no block has two arrangements" in run("arrangements", SWEEP_ID).out
+
+
+def test_ranks_of_a_stack_are_shown_with_their_idle_share(fake: FakeServer, run: Run) -> None:
+    idle = {"share_by_rank": [0.512, 0.493], "ideal_share": 0.5}
+    fake.on("GET /v1/results", Reply(page(result(tp_degree=2, idle=idle))))
+    assert "ranks idle for 51%, 49% of the step; (P-1)/P is 50%" in run("results").out
 
 
 def test_breakeven_of_too_little_says_so(fake: FakeServer, run: Run) -> None:

@@ -7,7 +7,7 @@ from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.summary import CollectiveSummary, TrialSummary
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, PROOF
-from workers.contract.axes import Collective, GroupKind, Pass, Phase
+from workers.contract.axes import GroupKind, Pass, Phase
 from workers.contract.point import PointSpec
 from workers.contract.workload import expected_messages
 
@@ -20,7 +20,7 @@ def summary(
     """A step of which 40 % is forward; each collective takes a tenth of a step and waits half."""
     collectives = tuple(
         CollectiveSummary(
-            op=Collective.ALL_REDUCE,
+            op=message.op,
             where=message.where,
             message_bytes=message.message_bytes,
             time_us=step_us / 10,

@@ -7,7 +7,7 @@ from service.reports.results import report, with_trials
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point, steps
 from tests.unit.reports.measured import measured_trial, on_torch
-from workers.contract.axes import Overlap, Pass, Phase
+from workers.contract.axes import Arrangement, Block, Overlap, Pass, Phase
 from workers.contract.workload import flops_per_rank
 
 SPEC = point(tp_degree=2, batch=4)
@@ -110,6 +110,19 @@ def test_what_runs_under_compute_has_no_time_in_the_step_and_is_added_to_nothing
     assert [line.timed_in for line in result.collectives] == [Pass.SPLIT, Pass.STANDALONE]
     plain = report([replace(trial, spec=SPEC) for trial in three_trials()])
     assert plain.standalone_communication_us is None
+
+
+def test_a_stack_of_layers_shows_how_long_ranks_were_idle_beside_the_ideal() -> None:
+    spec = SPEC.model_copy(update={"block": Block.LAYER, "arrangement": Arrangement.LAYER_SPLIT})
+    trials = [
+        replace(trial, summary=trial.summary.model_copy(update={"idle_shares": (0.5 + r, 0.4)}))
+        for r in range(3)
+        for trial in [measured_trial(spec, replicate=r, compute_us=80)]
+    ]
+    idle = report(trials).idle
+    assert idle is not None
+    assert (idle.share_by_rank, idle.ideal_share) == ((1.5, 0.4), 0.5)
+    assert report(three_trials()).idle is None
 
 
 def test_one_rank_alone_communicates_nothing() -> None:
