@@ -119,40 +119,68 @@ def node() -> NodeFacts:
 Make = Callable[[int], Group]
 
 
-@pytest.fixture(params=["local", "ray"])
+class Workshop:
+    """Makes groups of one kind, whose ranks follow the plan in the folder; ends all of them."""
+
+    def __init__(self, request: pytest.FixtureRequest, node: NodeFacts, folder: Path) -> None:
+        self._request, self._node, self._folder = request, node, folder
+        self._made: list[Group] = []
+
+    def make(self, size: int) -> Group:
+        kind = self._on_this_host if self._request.param == "local" else self._on_ray
+        self._made.append(kind(size))
+        return self._made[-1]
+
+    def close(self) -> None:
+        for group in self._made:
+            group.close()
+            assert alive(group.pids) == [], "no process is left"
+
+    def _on_this_host(self, size: int) -> Group:
+        degrees = tuple(range(1, size + 1))
+        group = LocalGroup(
+            size=size,
+            degrees=degrees,
+            node=self._node,
+            log_dir=self._folder,
+            rank_class=FaultyRank,
+        )
+        return OnThisHost(group)
+
+    def _on_ray(self, size: int) -> Group:
+        cluster: RayNode = self._request.getfixturevalue("ray_node")
+        helper: ActorHandle[NodeAgent] = self._request.getfixturevalue("agent")
+        bench = GroupBench(cluster, helper, self._folder)
+        variables = {PLAN_VARIABLE: str(self._folder)}
+        group = bench.start(num_ranks=size, rank_class=REAL, variables=variables)
+        return OnRay(group, self._node)
+
+
+KINDS = ["local", "ray"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def healthy(
+    request: pytest.FixtureRequest, node: NodeFacts, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Group]:
+    """Three ranks to which nothing happens, for several tests."""
+    workshop = Workshop(request, node, tmp_path_factory.mktemp("healthy"))
+    yield workshop.make(3)
+    workshop.close()
+
+
+@pytest.fixture(params=KINDS)
 def make(
     request: pytest.FixtureRequest,
     node: NodeFacts,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Make]:
-    """Makes groups of either kind, whose ranks follow the plan in the test's folder."""
-    made: list[Group] = []
+    """Makes groups of a test's own, whose ranks follow the plan in its folder."""
     monkeypatch.setenv(PLAN_VARIABLE, str(tmp_path))
-
-    def local(size: int) -> Group:
-        degrees = tuple(range(1, size + 1))
-        return OnThisHost(
-            LocalGroup(
-                size=size, degrees=degrees, node=node, log_dir=tmp_path, rank_class=FaultyRank
-            )
-        )
-
-    def on_ray(size: int) -> Group:
-        cluster: RayNode = request.getfixturevalue("ray_node")
-        helper: ActorHandle[NodeAgent] = request.getfixturevalue("agent")
-        bench = GroupBench(cluster, helper, tmp_path)
-        variables = {PLAN_VARIABLE: str(tmp_path)}
-        return OnRay(bench.start(num_ranks=size, rank_class=REAL, variables=variables), node)
-
-    def make(size: int) -> Group:
-        made.append(local(size) if request.param == "local" else on_ray(size))
-        return made[-1]
-
-    yield make
-    for group in made:
-        group.close()
-        assert alive(group.pids) == [], "no process is left"
+    workshop = Workshop(request, node, tmp_path)
+    yield workshop.make
+    workshop.close()
 
 
 def measured(group: Group, wanted: TrialOrder) -> TrialResult:
@@ -161,8 +189,8 @@ def measured(group: Group, wanted: TrialOrder) -> TrialResult:
     return result
 
 
-def test_a_trial_has_samples_of_every_pass_and_rank_and_its_collectives(make: Make) -> None:
-    result = measured(make(2), order(block="mlp", phase="train", tp_degree=2))
+def test_a_trial_has_samples_of_every_pass_and_rank_and_its_collectives(healthy: Group) -> None:
+    result = measured(healthy, order(block="mlp", phase="train", tp_degree=2))
     assert set(result.samples) == set(Pass) - {Pass.STANDALONE}
     assert {len(ranks) for ranks in result.samples.values()} == {2}
     assert [timing.where for timing in result.collectives] == ["mlp.forward", "mlp.backward"]
@@ -171,20 +199,18 @@ def test_a_trial_has_samples_of_every_pass_and_rank_and_its_collectives(make: Ma
     assert result.environment.num_threads == 1
 
 
-def test_smaller_degrees_run_in_the_same_group_in_any_order(make: Make) -> None:
-    group = make(3)
+def test_smaller_degrees_run_in_the_same_group_in_any_order(healthy: Group) -> None:
     for degree in (3, 1, 2, 1, 3):
         wanted = order(tp_degree=degree, model=_DIVIDES_BY_THREE)
-        assert len(measured(group, wanted).devices) == degree
+        assert len(measured(healthy, wanted).devices) == degree
 
 
 _DIVIDES_BY_THREE = {"hidden_size": 24, "intermediate_size": 48, "num_attention_heads": 6}
 
 
-def test_ranks_of_either_kind_share_memory(make: Make) -> None:
-    group = make(2)
+def test_ranks_of_either_kind_share_memory(healthy: Group) -> None:
     for impl in ("shared_memory", "backend"):
-        result = measured(group, order(collective_impl=impl))
+        result = measured(healthy, order(collective_impl=impl))
         assert [timing.where for timing in result.collectives] == ["mlp.forward", "mlp.backward"]
 
 

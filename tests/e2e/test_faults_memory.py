@@ -19,6 +19,7 @@ ROOM_BYTES, HOG_BYTES = 3 << 30, 6 << 30
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.timeout(150),
     pytest.mark.skipif(
         psutil.virtual_memory().available < HOG_BYTES + (2 << 30),

@@ -34,6 +34,7 @@ def quickstart(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
             process.send_signal(signal.SIGTERM)
 
 
+@pytest.mark.alone
 def test_quickstart_measures_shows_and_leaves_nothing_behind(tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = subprocess.run(

@@ -124,23 +124,32 @@ def test_raw_samples_of_every_rank_and_pass_are_kept(results: list[Any]) -> None
             assert len(passes) == (6 if both else 1)
 
 
-def test_a_sweep_compared_with_itself_again_is_not_slower(client: Client, sweep: Any) -> None:  # noqa: ANN401
-    again = client.finished(client.post("/sweeps", SWEEP)["id"])
+@pytest.fixture(scope="module")
+def again(
+    client: Client,
+    home: Path,
+    sweep: Any,  # noqa: ANN401, ARG001 - JSON; it is to come first
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Any:  # noqa: ANN401 - JSON
+    """The same sweep once more, through the command line."""
+    path = tmp_path_factory.mktemp("command") / "sweep.json"
+    path.write_text(json.dumps(SWEEP | {"name": "by command"}))
+    submitted = tpsweep(client, home, "submit", str(path), "--json")
+    watched = tpsweep(client, home, "watch", submitted["id"], "--json")
+    assert "succeeded" in json.dumps(watched)
+    return submitted
+
+
+def test_the_same_through_the_command_line(client: Client, home: Path, again: Any) -> None:  # noqa: ANN401
+    shown = tpsweep(client, home, "results", "--sweep", again["id"], "--json")
+    assert len(shown["items"]) == NUM_POINTS
+
+
+def test_a_sweep_is_compared_with_its_repetition(client: Client, sweep: Any, again: Any) -> None:  # noqa: ANN401
     report = client.get("/compare", baseline=sweep["id"], candidate=again["id"])
     assert len(report["points"]) == NUM_POINTS
     assert report["overall"]["verdict"] in {"same", "inconclusive", "faster", "slower"}
     assert all(point["ratio"] > 0 for point in report["points"])
-
-
-def test_the_same_through_the_command_line(client: Client, home: Path, tmp_path: Path) -> None:
-    path = tmp_path / "sweep.json"
-    path.write_text(json.dumps(SWEEP | {"name": "by command", "replicates": 1}))
-    submitted = tpsweep(client, home, "submit", str(path), "--json")
-    sweep_id = submitted["id"]
-    watched = tpsweep(client, home, "watch", sweep_id, "--json")
-    assert "succeeded" in json.dumps(watched)
-    shown = tpsweep(client, home, "results", "--sweep", sweep_id, "--json")
-    assert len(shown["items"]) == NUM_POINTS
 
 
 def tpsweep(client: Client, home: Path, *words: str) -> Any:  # noqa: ANN401 - JSON

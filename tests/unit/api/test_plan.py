@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -37,10 +37,10 @@ def test_a_grid_of_exactly_the_quota_passes() -> None:
 def test_a_huge_grid_is_refused_without_expanding_it() -> None:
     many = list(range(1, 1001))
     huge = spec(batch=many, seq=many, tp_degree=list(range(1, 65)))
-    began = perf_counter()
+    began = process_time()
     with pytest.raises(QuotaError, match="64000000 combinations"):
         plan.expand(huge, nodes=[], max_points=10_000)
-    assert perf_counter() - began < 0.05
+    assert process_time() - began < 0.05
 
 
 def test_a_degree_that_no_node_has_devices_for_is_rejected_with_those_that_work() -> None:

@@ -164,9 +164,9 @@ def test_billion_points_are_counted_without_expansion() -> None:
         seq=thousand,
         dtype=["float32", "bfloat16"],
     )
-    start = time.perf_counter()
+    start = time.process_time()
     assert spec.num_combinations == 2 * 2 * 2 * 64 * 1000 * 1000 * 2
-    assert time.perf_counter() - start < 0.01
+    assert time.process_time() - start < 0.01
 
 
 def test_expansion_keeps_what_divides_and_says_why_the_rest_does_not() -> None:
