@@ -1,6 +1,7 @@
 """One instrument: a group on Ray and a group of spawned processes answer alike."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -164,9 +165,8 @@ def healthy(
     request: pytest.FixtureRequest, node: NodeFacts, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Group]:
     """Three ranks to which nothing happens, for several tests."""
-    workshop = Workshop(request, node, tmp_path_factory.mktemp("healthy"))
-    yield workshop.make(3)
-    workshop.close()
+    with closing(Workshop(request, node, tmp_path_factory.mktemp("healthy"))) as workshop:
+        yield workshop.make(3)
 
 
 @pytest.fixture(params=KINDS)
@@ -178,9 +178,8 @@ def make(
 ) -> Iterator[Make]:
     """Makes groups of a test's own, whose ranks follow the plan in its folder."""
     monkeypatch.setenv(PLAN_VARIABLE, str(tmp_path))
-    workshop = Workshop(request, node, tmp_path)
-    yield workshop.make
-    workshop.close()
+    with closing(Workshop(request, node, tmp_path)) as workshop:
+        yield workshop.make
 
 
 def measured(group: Group, wanted: TrialOrder) -> TrialResult:

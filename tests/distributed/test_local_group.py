@@ -34,6 +34,8 @@ from workers.runtime.probe import probe_node
 from workers.tp.collectives.segment import NAME
 from workers.tp.collectives.turnstile import Turnstile
 
+pytestmark = pytest.mark.timeout(120)
+
 
 @pytest.fixture(scope="module")
 def node() -> NodeFacts:

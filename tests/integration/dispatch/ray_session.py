@@ -129,7 +129,7 @@ def events_of(group: RayGroup, *, within_s: float) -> Iterator[GroupEvent]:
         yield from group.poll()
 
 
-def wait_for(group: RayGroup, wanted: type[E], *, within_s: float = 40) -> E:
+def wait_for(group: RayGroup, wanted: type[E], *, within_s: float = 60) -> E:
     """The next event of that kind; the others are dropped."""
     seen: list[GroupEvent] = []
     for event in events_of(group, within_s=within_s):
