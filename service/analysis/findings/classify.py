@@ -1,0 +1,170 @@
+"""From many changes of level to few findings, each with its likely cause.
+
+A cause says where changes must appear, and where not: a roll-out on the nodes that got the new
+version, code on one case everywhere, a node in all it runs, a link in the cases that communicate,
+the method where the control moved on most nodes. Causes are tried in this order, the most specific
+first; each takes the changes it explains, and what is left is said to be unexplained.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+from service.analysis.findings.fleet import CaseKind, Fleet, Shift
+
+SAME_TIME = 2
+"""Nights that the changes of one event may lie apart: each is placed by its own noise."""
+MOST = 0.5
+"""Share of the places where a cause must show that must show it."""
+FEW = 0.25
+"""Largest share of the places where it must not, that may."""
+FEWEST_TOGETHER = 2
+
+
+class Cause(StrEnum):
+    """Whose fault it seems to be."""
+
+    METHOD = "method"
+    """The control moved too, on most nodes: how we measure changed."""
+    ROLL_OUT = "roll_out"
+    CODE = "code"
+    NODE = "node"
+    LINK = "link"
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Changes that one event explains."""
+
+    cause: Cause
+    night: int
+    """The first of them."""
+    nodes: tuple[str, ...]
+    cases: tuple[str, ...]
+    effect_relative: float
+    """Median over the changes."""
+    num_shifts: int
+    covariate: str | None = None
+    """Of a roll-out: its name and new value."""
+
+
+def classify(shifts: Iterable[Shift], fleet: Fleet) -> tuple[Finding, ...]:
+    """Explain every change of level, in order of night."""
+    left = list(dict.fromkeys(shifts))
+    found: list[Finding] = []
+    for explain in (_method, _rollouts, _code, _nodes, _links, _rest):
+        for finding, explained in explain(left, fleet):
+            found.append(finding)
+            left = [shift for shift in left if shift not in explained]
+    return tuple(sorted(found, key=lambda finding: (finding.night, finding.cause)))
+
+
+Explained = tuple[Finding, frozenset[Shift]]
+
+
+def _method(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    controls = fleet.of_kind(CaseKind.CONTROL)
+    for event in _events(shift for shift in shifts if shift.case in controls):
+        nodes = {shift.node for shift in event}
+        if _is_most(nodes, fleet.nodes):
+            nights = {shift.night for shift in event}
+            yield _finding(Cause.METHOD, [s for s in shifts if _is_near(s.night, nights)])
+
+
+def _rollouts(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    nights_of: dict[str, dict[str, int]] = defaultdict(dict)
+    for rollout in fleet.rollouts:
+        nights_of[f"{rollout.covariate} {rollout.value}"][rollout.node] = rollout.night
+    for covariate, nights in nights_of.items():
+        others = [node for node in fleet.nodes if node not in nights]
+        event = [
+            shift
+            for case in fleet.cases
+            for shift in _of_rollout([s for s in shifts if s.case == case], nights, others)
+        ]
+        if event:
+            yield _finding(Cause.ROLL_OUT, event, covariate)
+
+
+def _of_rollout(
+    shifts: Sequence[Shift], nights: dict[str, int], others: Sequence[str]
+) -> list[Shift]:
+    """Changes of one case where the roll-out was, unless the case changed elsewhere as well."""
+    there = [s for s in shifts if s.node in nights and _is_near(s.night, {nights[s.node]})]
+    elsewhere = {s.node for s in shifts if s.node in others and _is_near(s.night, nights.values())}
+    is_theirs = _is_most({s.node for s in there}, nights) and len(elsewhere) <= FEW * len(others)
+    return there if is_theirs else []
+
+
+def _code(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    for case in fleet.cases:
+        for event in _events(shift for shift in shifts if shift.case == case):
+            nodes = {shift.node for shift in event}
+            if len(nodes) >= FEWEST_TOGETHER and _is_most(nodes, fleet.nodes):
+                yield _finding(Cause.CODE, event)
+
+
+def _nodes(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    local = [case for case, kind in fleet.cases.items() if kind != CaseKind.COMMUNICATION]
+    for node in fleet.nodes:
+        for event in _events(shift for shift in shifts if shift.node == node):
+            cases = {shift.case for shift in event}
+            if len(cases) >= FEWEST_TOGETHER and _is_most(cases & {*local}, local):
+                yield _finding(Cause.NODE, event)
+
+
+def _links(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    communicating = fleet.of_kind(CaseKind.COMMUNICATION)
+    for node in fleet.nodes:
+        for event in _events(s for s in shifts if s.node == node and s.case in communicating):
+            if _is_most({shift.case for shift in event}, communicating):
+                yield _finding(Cause.LINK, event)
+
+
+def _rest(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    del fleet
+    for shift in shifts:
+        yield _finding(Cause.UNEXPLAINED, [shift])
+
+
+def _events(shifts: Iterable[Shift]) -> Iterator[list[Shift]]:
+    """Changes in one direction whose nights follow each other closely."""
+    by_time = sorted(shifts, key=lambda shift: (shift.effect_relative < 0, shift.night))
+    event: list[Shift] = []
+    for shift in by_time:
+        if event and not _belongs(shift, event[-1]):
+            yield event
+            event = []
+        event.append(shift)
+    if event:
+        yield event
+
+
+def _belongs(shift: Shift, last: Shift) -> bool:
+    same_direction = (shift.effect_relative < 0) == (last.effect_relative < 0)
+    return same_direction and _is_near(shift.night, {last.night})
+
+
+def _is_near(night: int, nights: Iterable[int]) -> bool:
+    return any(abs(night - other) <= SAME_TIME for other in nights)
+
+
+def _is_most(found: Iterable[str], of: Iterable[str]) -> bool:
+    expected = set(of)
+    return bool(expected) and len({*found} & expected) > MOST * len(expected)
+
+
+def _finding(cause: Cause, event: Sequence[Shift], covariate: str | None = None) -> Explained:
+    finding = Finding(
+        cause=cause,
+        night=min(shift.night for shift in event),
+        nodes=tuple(sorted({shift.node for shift in event})),
+        cases=tuple(sorted({shift.case for shift in event})),
+        effect_relative=median(shift.effect_relative for shift in event),
+        num_shifts=len(event),
+        covariate=covariate,
+    )
+    return finding, frozenset(event)
