@@ -12,7 +12,7 @@ from service.api.state import ServiceDep
 from service.reports import arrangements as reports
 from service.reports.arrangements import ArrangementsReport
 from service.store import sweeps
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 
 router = APIRouter(prefix="/v1/arrangements", tags=["analysis"], route_class=ApiRoute)
 

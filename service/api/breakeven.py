@@ -13,7 +13,7 @@ from service.api.state import ServiceDep
 from service.reports import breakeven as reports
 from service.reports.breakeven import BreakEvenReport
 from service.store import sweeps
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 
 router = APIRouter(prefix="/v1/breakeven", tags=["analysis"], route_class=ApiRoute)
 

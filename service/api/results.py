@@ -13,7 +13,7 @@ from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import results as reports
 from service.reports.result import ResultReport
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE
 

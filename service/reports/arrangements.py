@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from service.reports import results
 from service.reports.estimates import EstimateReport, StepTimeReport
 from service.reports.result import ResultReport
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.arrangement_costs import ArrangementCost, ArrangementTable, cost_of
 from workers.contract.axes import Arrangement
 from workers.contract.frozen import Frozen

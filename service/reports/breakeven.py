@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from service.analysis.breakeven import Times, compute_overtakes, pays_from
 from service.analysis.crossing import Crossing, Outcome
 from service.reports import sentences
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec

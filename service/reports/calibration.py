@@ -10,7 +10,8 @@ from service.analysis.costmodel.collectives import CollectiveCurve, CollectiveMo
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
 from service.store import curves
 from service.store.curves import Curve
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.axes import Collective
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape

@@ -7,7 +7,7 @@ from service.analysis.claims.claim import Claim, Verdict
 from service.analysis.claims.computed import computed_claims
 from service.reports.claim_facts import facts
 from service.store import curves, results
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 
 MOST_POINTS = 500
 NOT_YET = "not measured here yet"

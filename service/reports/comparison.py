@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
 from service.reports.covariates import Difference, differences
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 

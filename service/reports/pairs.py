@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from service.analysis.comparison import Verdict
 from service.analysis.pairs import DEFAULT_PAIR_TOLERANCE, Part, judge_pairs
 from service.store import sweeps
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.frozen import Frozen
 from workers.contract.pair import Pair
 from workers.contract.point import PointSpec

@@ -24,7 +24,8 @@ from service.reports.result import (
 from service.store import results as stored
 from service.store import samples as stored_samples
 from service.store.pages import Page
-from service.store.results import MeasuredTrial, ResultFilter
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial
 from workers.contract.axes import Collective, Pass
 from workers.contract.bandwidth import algbw_gb_per_s, busbw_gb_per_s
 from workers.contract.hardware import Environment

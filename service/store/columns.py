@@ -41,7 +41,10 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Document(TypeDecorator[Held]):
-    """A typed value kept as JSON (jsonb on PostgreSQL). NaN and infinities are refused."""
+    """A typed value kept as JSON (jsonb on PostgreSQL). NaN and infinities are refused.
+
+    Text goes in and out: the engine leaves JSON as it is, and pydantic reads it only once.
+    """
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -57,17 +60,15 @@ class Document(TypeDecorator[Held]):
             return dialect.type_descriptor(JSONB(none_as_null=True))
         return dialect.type_descriptor(JSON(none_as_null=True))
 
-    def process_bind_param(self, value: Held | None, _dialect: Dialect) -> JsonValue:
+    def process_bind_param(self, value: Held | None, _dialect: Dialect) -> str | None:
         """To the driver."""
         if value is None:
             return None
-        plain: JsonValue = self._adapter.dump_python(value, mode="json")
-        json.dumps(plain, allow_nan=False)
-        return plain
+        return json.dumps(self._adapter.dump_python(value, mode="json"), allow_nan=False)
 
-    def process_result_value(self, value: JsonValue, _dialect: Dialect) -> Held | None:
+    def process_result_value(self, value: str | bytes | None, _dialect: Dialect) -> Held | None:
         """From the driver."""
-        return None if value is None else self._adapter.validate_python(value, strict=False)
+        return None if value is None else self._adapter.validate_json(value, strict=False)
 
 
 class AnyText(TypeDecorator[str]):

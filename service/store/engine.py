@@ -29,7 +29,12 @@ def create_engine(url: str) -> Engine:
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     engine = sqlalchemy.create_engine(
-        parsed, pool_size=_POOL_SIZE, max_overflow=_POOL_OVERFLOW, pool_pre_ping=True
+        parsed,
+        pool_size=_POOL_SIZE,
+        max_overflow=_POOL_OVERFLOW,
+        pool_pre_ping=True,
+        json_serializer=_as_it_is,
+        json_deserializer=_as_it_is,
     )
     event.listen(engine, "handle_error", _blame_the_request)
     return engine
@@ -46,15 +51,23 @@ def _blame_the_request(context: ExceptionContext) -> None:
 def _sqlite(url: URL) -> Engine:
     # The driver must not begin transactions by itself: it would do so after the first read.
     arguments = {"timeout": _BUSY_TIMEOUT_S, "isolation_level": None}
-    if url.database in (None, "", ":memory:"):
-        engine = sqlalchemy.create_engine(url, connect_args=arguments)
-    else:
-        engine = sqlalchemy.create_engine(
-            url, connect_args=arguments, pool_size=_POOL_SIZE, max_overflow=_POOL_OVERFLOW
-        )
+    is_file = url.database not in (None, "", ":memory:")
+    pool = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW} if is_file else {}
+    engine = sqlalchemy.create_engine(
+        url,
+        connect_args=arguments,
+        json_serializer=_as_it_is,
+        json_deserializer=_as_it_is,
+        **pool,
+    )
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _as_it_is(text: str) -> str:
+    """JSON is written and read by the columns that hold it."""
+    return text
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:

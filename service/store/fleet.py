@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import Row, Select, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -53,15 +54,8 @@ def register(session: Session, facts: NodeFacts, *, pool: str) -> None:
 
 def nodes(session: Session, *, pool: str | None = None) -> list[Node]:
     """By name."""
-    chosen = (
-        select(NodeRow, HardwareRow.facts)
-        .join(HardwareRow, HardwareRow.hardware_key == NodeRow.hardware_key)
-        .order_by(NodeRow.name)
-    )
-    if pool is not None:
-        chosen = chosen.where(NodeRow.pool == pool)
-    rows = session.execute(chosen, execution_options={"populate_existing": True})
-    return [_node(row, facts) for row, facts in rows]
+    statement = _nodes(of_pool=pool is not None)
+    return [_node(row) for row in session.connection().execute(statement, {"of_pool": pool})]
 
 
 def hardware(session: Session) -> dict[str, Hardware]:
@@ -70,11 +64,6 @@ def hardware(session: Session) -> dict[str, Hardware]:
         select(HardwareRow.hardware_key, HardwareRow.facts).order_by(HardwareRow.hardware_key)
     )
     return {key: facts for key, facts in rows}  # noqa: C416 - rows are not pairs to the type checker
-
-
-def largest_num_slots(session: Session) -> int | None:
-    """Ranks that the largest known node can hold; None where no node is known."""
-    return session.scalar(select(func.max(NodeRow.num_slots)))
 
 
 def lease_pool(session: Session, pool: str, *, owner: str, ttl: timedelta) -> bool:
@@ -121,12 +110,22 @@ def _insert_once(session: Session, table: type[Rows], **values: object) -> bool:
     return True
 
 
-def _node(row: NodeRow, facts: Hardware) -> Node:
+@cache
+def _nodes(*, of_pool: bool) -> Select[*tuple[object, ...]]:
+    chosen = (
+        select(*NodeRow.__table__.c, HardwareRow.facts)
+        .join(HardwareRow, HardwareRow.hardware_key == NodeRow.hardware_key)
+        .order_by(NodeRow.name)
+    )
+    return chosen.where(NodeRow.pool == bindparam("of_pool")) if of_pool else chosen
+
+
+def _node(row: Row[*tuple[object, ...]]) -> Node:
     return Node(
         facts=NodeFacts(
             name=row.name,
             address=row.address,
-            hardware=facts,
+            hardware=row.facts,
             num_slots=row.num_slots,
             slot_memory_bytes=row.slot_memory_bytes,
             environment=row.environment,

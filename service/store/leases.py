@@ -53,11 +53,6 @@ class Lease(Grant):
     ttl: timedelta
     """Granted time, counted from the claim; the holder counts on its own monotonic clock."""
 
-    @property
-    def expires_in_s(self) -> float:
-        """Seconds from the claim to the expiry."""
-        return self.ttl.total_seconds()
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -1,13 +1,25 @@
 """Results: one for each point of a trial that succeeded, written once."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 
-from sqlalchemy import ColumnElement, Insert, and_, exists, insert, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import (
+    Insert,
+    Integer,
+    Row,
+    Select,
+    String,
+    and_,
+    bindparam,
+    exists,
+    insert,
+    or_,
+    select,
+)
+from sqlalchemy.orm import Session
 
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
@@ -17,22 +29,18 @@ from service.store.leases import Lease
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
-from service.store.models.sweep import SweepTagRow
 from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.result_filter import ResultFilter, about_points, about_results
 from workers.contract.axes import (
-    Arrangement,
-    Block,
-    CollectiveImpl,
-    Dtype,
     GroupKind,
-    Launch,
-    Overlap,
-    Phase,
 )
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, TrialResult
+
+_NUM_FILTERS = 64
+"""Combinations of filters whose statements are kept: building one costs more than running it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +86,6 @@ class MeasuredPoint:
     trials: tuple[MeasuredTrial, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFilter:
-    """Which results; an empty tuple or None lets everything pass."""
-
-    sweep_ids: tuple[str, ...] = ()
-    point_ids: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    """Names."""
-    blocks: tuple[Block, ...] = ()
-    phases: tuple[Phase, ...] = ()
-    arrangements: tuple[Arrangement, ...] = ()
-    tp_degrees: tuple[int, ...] = ()
-    batches: tuple[int, ...] = ()
-    seqs: tuple[int, ...] = ()
-    dtypes: tuple[Dtype, ...] = ()
-    collective_impls: tuple[CollectiveImpl, ...] = ()
-    overlaps: tuple[Overlap, ...] = ()
-    launches: tuple[Launch, ...] = ()
-    spec_keys: tuple[str, ...] = ()
-    hardware_keys: tuple[str, ...] = ()
-    accelerators: tuple[str, ...] = ()
-    """Names as the hardware has them."""
-    nodes: tuple[str, ...] = ()
-    tag: tuple[str, str] | None = None
-    """Of the sweep: a key and its value."""
-    since: datetime | None = None
-    until: datetime | None = None
-
-
 def record(session: Session, lease: Lease, result: TrialResult, *, summary: TrialSummary) -> None:
     """Store what the trial measured; queue.complete does so in the transaction that ends it."""
     session.connection().execute(
@@ -147,36 +126,20 @@ def _insert(*, own_clock: bool) -> Insert:
 
 def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:
     """Every trial that matches, by point and replicate."""
-    rows = session.execute(
-        select(ResultRow, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
-        .join(PointRow, PointRow.id == ResultRow.point_id)
-        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .where(*_about_points(which), *_about_results(which))
-        .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
-    )
-    return [_measured(row, spec, first, hardware) for row, spec, first, hardware in rows]
+    rows = session.connection().execute(_trials(which.asked), which.parameters)
+    return [_measured(row) for row in rows]
 
 
 def page(
     session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
 ) -> Page[MeasuredPoint]:
     """Points that have results: newest sweep first, each in the order of its grid."""
-    has_results = exists(select(1).where(ResultRow.point_id == PointRow.id, *_about_results(which)))
-    chosen = (
-        select(PointRow.id, PointRow.sweep_id, PointRow.position)
-        .where(*_about_points(which), has_results)
-        .order_by(PointRow.sweep_id.desc(), PointRow.position)
-        .limit(limit + 1)
-    )
+    parameters = {**which.parameters, "most": limit + 1}
     if cursor is not None:
         sweep_id, position = decode_cursor(cursor, filters=which, types=(str, int))
-        chosen = chosen.where(
-            or_(
-                PointRow.sweep_id < sweep_id,
-                and_(PointRow.sweep_id == sweep_id, PointRow.position > position),
-            )
-        )
-    rows = session.execute(chosen).all()
+        parameters |= {"after_sweep_id": sweep_id, "after_position": position}
+    chosen = _points(which.asked, goes_on=cursor is not None)
+    rows = session.connection().execute(chosen, parameters).all()
     next_cursor = None
     if len(rows) > limit:
         last = rows[limit - 1]
@@ -202,69 +165,54 @@ def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
     return tuple(MeasuredPoint(point_id, group[0].sweep_id, group) for point_id, group in points)
 
 
-def _about_points(which: ResultFilter) -> list[ColumnElement[bool]]:
-    wanted: list[tuple[InstrumentedAttribute[str] | InstrumentedAttribute[int], Sequence[object]]]
-    wanted = [
-        (PointRow.sweep_id, which.sweep_ids),
-        (PointRow.id, which.point_ids),
-        (PointRow.model, which.models),
-        (PointRow.block, which.blocks),
-        (PointRow.phase, which.phases),
-        (PointRow.arrangement, which.arrangements),
-        (PointRow.tp_degree, which.tp_degrees),
-        (PointRow.batch, which.batches),
-        (PointRow.seq, which.seqs),
-        (PointRow.dtype, which.dtypes),
-        (PointRow.collective_impl, which.collective_impls),
-        (PointRow.overlap, which.overlaps),
-        (PointRow.launch, which.launches),
-        (PointRow.spec_key, which.spec_keys),
-    ]
-    conditions: list[ColumnElement[bool]]
-    conditions = [column.in_(values) for column, values in wanted if values]
-    if which.tag is not None:
-        key, value = which.tag
-        tagged = select(SweepTagRow.sweep_id).where(
-            SweepTagRow.key == key, SweepTagRow.value == value
+@lru_cache(_NUM_FILTERS)
+def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
+    """Return every column but the devices: whoever compares thousands has no use for them."""
+    columns = [column for column in ResultRow.__table__.c if column.name != "devices"]
+    return (
+        select(*columns, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
+        .where(*about_points(asked), *about_results(asked))
+        .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
+    )
+
+
+@lru_cache(_NUM_FILTERS)
+def _points(asked: frozenset[str], *, goes_on: bool) -> Select[str, str, int]:
+    has_results = exists(select(1).where(ResultRow.point_id == PointRow.id, *about_results(asked)))
+    chosen = (
+        select(PointRow.id, PointRow.sweep_id, PointRow.position)
+        .where(*about_points(asked), has_results)
+        .order_by(PointRow.sweep_id.desc(), PointRow.position)
+        .limit(bindparam("most"))
+    )
+    if not goes_on:
+        return chosen
+    sweep_id = bindparam("after_sweep_id", type_=String())
+    position = bindparam("after_position", type_=Integer())
+    return chosen.where(
+        or_(
+            PointRow.sweep_id < sweep_id,
+            and_(PointRow.sweep_id == sweep_id, PointRow.position > position),
         )
-        conditions.append(PointRow.sweep_id.in_(tagged))
-    return conditions
+    )
 
 
-def _about_results(which: ResultFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if which.hardware_keys:
-        conditions.append(ResultRow.hardware_key.in_(which.hardware_keys))
-    if which.accelerators:
-        named = select(HardwareRow.hardware_key).where(
-            HardwareRow.accelerator.in_(which.accelerators)
-        )
-        conditions.append(ResultRow.hardware_key.in_(named))
-    if which.nodes:
-        conditions.append(ResultRow.node.in_(which.nodes))
-    if which.since is not None:
-        conditions.append(ResultRow.created_at >= which.since)
-    if which.until is not None:
-        conditions.append(ResultRow.created_at < which.until)
-    return conditions
-
-
-def _measured(
-    row: ResultRow, spec: PointSpec, paired_with: str | None, hardware: Hardware
-) -> MeasuredTrial:
+def _measured(row: Row[*tuple[object, ...]]) -> MeasuredTrial:
     return MeasuredTrial(
         id=row.trial_id,
         point_id=row.point_id,
-        paired_with=paired_with,
+        paired_with=row.paired_with,
         sweep_id=row.sweep_id,
         replicate=row.replicate,
         attempt=row.attempt,
         group_id=row.group_id,
         group_kind=row.group_kind,
-        spec=spec,
+        spec=row.spec,
         spec_key=row.spec_key,
         hardware_key=row.hardware_key,
-        hardware=hardware,
+        hardware=row.facts,
         link_class=row.link_class,
         node=row.node,
         environment=row.environment,

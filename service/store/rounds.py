@@ -11,7 +11,7 @@ from service.store.ids import new_ids
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from service.store.submission import point_row, random_order, trial_row
 from workers.contract.point import PointSpec
 from workers.contract.refine import Refine

@@ -21,7 +21,8 @@ from service.analysis.recommendation.evidence import Basis
 from service.reports.estimates import EstimateReport
 from service.reports.recommendation.evidence import PARTS, Question, gather
 from service.reports.recommendation.places import Place, find_places
-from service.store.results import MeasuredTrial, ResultFilter, measured
+from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from workers.contract.axes import Dtype, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import LARGEST_TP_DEGREE

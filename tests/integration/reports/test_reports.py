@@ -7,7 +7,7 @@ from service.errors import NotFoundError
 from service.reports import breakeven, comparison, results, sweeps
 from service.store.engine import Sessions
 from service.store.leases import Lease
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from service.store.states import PointState, SweepState
 from tests.integration.reports.measuring import measure_sweep
 

@@ -35,7 +35,7 @@ def test_a_lease_says_all_that_a_group_needs(sessions: Sessions) -> None:
     assert (lease.num_devices, lease.degrees, lease.seed) == (4, (1, 2, 4), 9)
     assert (lease.sampling, lease.group_kind) == (Sampling(), GroupKind.FRESH)
     assert lease.spec in sweep.spec.expand().points
-    assert lease.expires_in_s == 30
+    assert lease.ttl.total_seconds() == 30
 
 
 def test_nothing_to_do_is_none(sessions: Sessions) -> None:

@@ -42,13 +42,10 @@ def test_a_node_is_what_was_last_seen_of_it(timed: Sessions, clock: FakeClock) -
         assert fleet.hardware(session) == {h.hardware_key: h for h in (HARDWARE, larger)}
 
 
-def test_the_largest_node_bounds_what_can_run(sessions: Sessions) -> None:
-    with sessions.reading() as session:
-        assert fleet.largest_num_slots(session) is None
+def test_nodes_are_listed_by_name_and_by_pool(sessions: Sessions) -> None:
     register(sessions, node(name="b", num_slots=4))
     register(sessions, node(name="a", num_slots=8))
     with sessions.reading() as session:
-        assert fleet.largest_num_slots(session) == 8
         assert [found.facts.name for found in fleet.nodes(session)] == ["a", "b"]
         assert fleet.nodes(session, pool="other") == []
         assert len(fleet.nodes(session, pool="pool")) == 2

@@ -14,6 +14,7 @@ from service.store import points, queue, results, sweeps
 from service.store.engine import Sessions
 from service.store.leases import Failure, Lease
 from service.store.models.trial import AttemptRow
+from service.store.result_filter import ResultFilter
 from service.store.states import AttemptOutcome, PointState, SweepState, TrialState
 from tests.integration.store.builders import (
     TTL,
@@ -244,11 +245,11 @@ def test_a_result_and_the_end_of_its_trial_are_one(timed: Sessions) -> None:
     with pytest.raises(PowerCutError):
         complete_and_stop()
     with timed.reading() as session:
-        assert results.measured(session, results.ResultFilter(sweep_ids=(sweep.id,))) == []
+        assert results.measured(session, ResultFilter(sweep_ids=(sweep.id,))) == []
     assert find(timed, sweep.id).counts[TrialState.LEASED] == 1
     complete(timed, lease)
     with timed.reading() as session:
-        assert len(results.measured(session, results.ResultFilter(sweep_ids=(sweep.id,)))) == 1
+        assert len(results.measured(session, ResultFilter(sweep_ids=(sweep.id,)))) == 1
 
 
 def test_a_trial_can_be_completed_once(timed: Sessions) -> None:

@@ -9,7 +9,7 @@ from service.errors import ConflictError
 from service.store import points, queue, results, samples, schema
 from service.store.engine import Sessions
 from service.store.leases import Failure
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from service.store.states import PointState
 from tests.integration.store.builders import (
     SHAPE,

@@ -11,7 +11,7 @@ from service.store.engine import Sessions
 from service.store.ids import new_ids
 from service.store.models.sweep import ReplicateRow, SweepRow
 from service.store.models.trial import TrialRow
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from service.store.states import TrialState
 from tests.integration.store.builders import OFFER, TTL, submit, sweep_spec
 from workers.contract.axes import Kind

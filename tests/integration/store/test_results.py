@@ -11,7 +11,7 @@ from service.analysis.summary import summarise
 from service.errors import InvalidCursorError, NotFoundError
 from service.store import queue, results, samples, sweeps
 from service.store.engine import Sessions
-from service.store.results import ResultFilter
+from service.store.result_filter import ResultFilter
 from tests.integration.store.builders import (
     OFFER,
     FakeClock,
