@@ -8,7 +8,15 @@ from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
 from workers.contract.workload import expected_messages
 
-COUNT = "tpsweep results --phase train --block {}"
+COUNT = (
+    """echo '{{"models": "gpt2", "blocks": "{}", "tp_degree": 2, "batch": 64}}' """
+    """| tpsweep submit - --wait"""
+)
+ARRANGEMENTS = (
+    """echo '{"models": "gpt2", "blocks": "mlp", "tp_degree": 2, "batch": [16, 256], """
+    """"arrangement": ["column_row", "column_column", "row_column", "row_row", "replicated", """
+    """"sequence_parallel_kept"]}' | tpsweep submit - --wait"""
+)
 LLAMA, GPT = PRESETS["llama-2-70b"], PRESETS["gpt2-xl"]
 
 
@@ -90,7 +98,7 @@ def _minimal() -> Claim:
         "times the activations",
         figures=(*times, parallel.bus_bytes / best.bus_bytes, kept),
         verdict=Verdict.HOLDS if min(times) >= 1 else Verdict.DOES_NOT_FOLLOW,
-        command="tpsweep submit: arrangement as a list; then tpsweep results",
+        command=ARRANGEMENTS,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from service.analysis.claims.claim import Claim, Verdict
 from service.analysis.claims.computed import computed_claims
 from service.cli.lazy import COMMANDS
+from workers.contract.sweep import SweepSpec
 
 CLAIMS = {claim.number: claim for claim in computed_claims()}
 
@@ -69,6 +70,11 @@ def test_tensor_parallelism_alone_leaves_more_than_its_share_of_activations() ->
 
 
 @pytest.mark.parametrize("claim", computed_claims(), ids=lambda claim: str(claim.number))
-def test_command_that_shows_it_is_one_of_ours(claim: Claim) -> None:
+def test_command_that_shows_it_is_one_of_ours_and_a_sweep_that_can_be_submitted(
+    claim: Claim,
+) -> None:
     words = shlex.split(claim.command)
-    assert words[words.index("tpsweep") + 1].rstrip(":") in COMMANDS
+    assert words[words.index("tpsweep") + 1] in COMMANDS
+    if words[0] == "echo":
+        expansion = SweepSpec.model_validate_json(words[1]).expand()
+        assert expansion.points
