@@ -35,12 +35,12 @@ class RecommendationParameters(BaseModel):
     model: Name = Field(description="Name of a preset.")
     hardware: Annotated[tuple[Name, ...], Several] = Field(
         default=(),
-        max_length=20,
+        max_length=10,
         description="hardware_key, part of a seen accelerator's name, or a published one as "
         "`H100 SXM`; several with commas. All that was seen where not given.",
     )
     batch: Annotated[tuple[Extent, ...], Several] = Field(
-        default=(1,), max_length=50, description="One, or several with commas."
+        default=(1,), max_length=20, description="One, or several with commas."
     )
     seq: Extent = 2048
     phase: Phase = Phase.DECODE

@@ -34,9 +34,7 @@ def from_published(accelerator: Accelerator) -> Predictor:
             step_us=sqrt(low * high),
             low_us=low,
             high_us=high,
-            communication_share=sqrt(
-                (communication / low) * (MOST_COMMUNICATION * communication / high)
-            ),
+            communication_share=communication * sqrt(MOST_COMMUNICATION / (low * high)),
             label=f"published figures of {accelerator.name}",
         )
 

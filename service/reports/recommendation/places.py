@@ -1,6 +1,6 @@
 """Where a model could run: hardware that was seen, or an accelerator whose data are published."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -13,6 +13,7 @@ from service.analysis.recommendation.choice import Room
 from service.analysis.recommendation.evidence import Predictor
 from service.analysis.recommendation.published import from_published
 from service.errors import FieldError, InvalidRequestError
+from service.reports.recommendation.predictor import from_calibration
 from service.store import fleet
 from workers.contract.hardware import Hardware
 
@@ -40,17 +41,18 @@ def find_places(session: Session, names: tuple[str, ...]) -> list[Place]:
         if not seen:
             raise _unknown(None, [])
         return list(seen.values())
-    return [place for name in names for place in _named(name, seen)]
+    return [place for name in names for place in _named(session, name, seen)]
 
 
-def _named(name: str, seen: dict[str, Place]) -> list[Place]:
+def _named(session: Session, name: str, seen: dict[str, Place]) -> list[Place]:
     if name in seen:
         return [seen[name]]
     found = [place for place in seen.values() if name.lower() in place.name.lower()]
     if found:
         return found
     if (accelerator := find_accelerator(name)) is not None:
-        return [published(accelerator)]
+        predict = from_calibration(session, name)
+        return [replace(published(accelerator), name=name, predict=predict)]
     raise _unknown(name, [place.name for place in seen.values()])
 
 
@@ -65,8 +67,7 @@ def _seen(session: Session, key: str, facts: Hardware) -> Place:
     nodes = [n.facts for n in fleet.nodes(session) if n.facts.hardware.hardware_key == key]
     memory = min((node.slot_memory_bytes for node in nodes), default=facts.memory_class_gib * GIB)
     slots = max((node.num_slots for node in nodes), default=facts.num_devices)
-    accelerator = find_accelerator(facts.accelerator)
-    predict = None if accelerator is None else from_published(accelerator)
+    predict = from_calibration(session, facts.accelerator)
     return Place(facts.accelerator, Room(memory, slots), key, predict)
 
 
