@@ -63,7 +63,7 @@ _ADA = "NVIDIA Ada GPU Architecture, white paper v2"
 
 ACCELERATORS: tuple[Accelerator, ...] = (
     Accelerator("GH200", r"gh200", 67, 989, 4000, 96, _NVLINK4, f"{_SITE}/grace-hopper-superchip"),
-    Accelerator("B200", r"\bg?b200", 80, 2250, 8000, 180, _NVLINK5, f"{_SITE}/hgx"),
+    Accelerator("B200", r"\bg?b200", 75, 2250, 8000, 180, _NVLINK5, f"{_SITE}/hgx"),
     Accelerator("H200", r"h200", 67, 989, 4800, 141, _NVLINK4, f"{_SITE}/h200"),
     Accelerator("H100 PCIe", r"h100.*pcie", 51, 756, 2000, 80, _PCIE5, f"{_SITE}/h100"),
     Accelerator("H100 SXM", r"h100", 67, 989, 3350, 80, _NVLINK4, f"{_SITE}/h100"),
