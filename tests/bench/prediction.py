@@ -3,9 +3,9 @@
     python -m tests.bench.prediction
 
 One JSON line for each table. Collective curves: each inner point predicted from all others.
-Products and all-reduces of the vidur data set: every second one from the others. Beside ours the zero-shot
-forms: line rate alone, latency + bandwidth, both peaks. At the end stand-alone all-reduces against
-what leaving them out of a step saves (TokenWeave, 8 H100).
+Products and all-reduces of the vidur data set: every second one from the others. Beside ours the
+zero-shot forms: line rate alone, latency + bandwidth, both peaks. At the end stand-alone
+all-reduces against what leaving them out of a step saves (TokenWeave, 8 H100).
 """
 
 import csv
