@@ -1,8 +1,9 @@
 """What stored results say of the articles' claims, one sentence by the claim's number."""
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import median
+from statistics import fmean, median
 
+from service.analysis.claims.memory import bubble_share
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
 from service.reports import breakeven
@@ -56,11 +57,25 @@ def _arrangements(trials: Sequence[MeasuredTrial]) -> str | None:
     }
     ratios: dict[Arrangement, list[float]] = {}
     for trial in trials:
-        if trial.spec.arrangement is not Arrangement.COLUMN_ROW and _place(trial) in usual:
+        is_other = trial.spec.arrangement not in {Arrangement.COLUMN_ROW, Arrangement.LAYER_SPLIT}
+        if is_other and _place(trial) in usual:
             ratio = trial.summary.step_time_us / usual[_place(trial)]
             ratios.setdefault(trial.spec.arrangement, []).append(ratio)
     each = [f"{name} {median(own):.2f} ({len(own)})" for name, own in sorted(ratios.items())]
     return f"step time over column_row's, median (trials): {', '.join(each)}" if each else None
+
+
+def _idle(trials: Sequence[MeasuredTrial]) -> str | None:
+    """Of ranks that hold one layer each and wait for one another's."""
+    shares: dict[int, list[float]] = {}
+    for trial in trials:
+        if own := trial.summary.idle_shares:
+            shares.setdefault(trial.spec.tp_degree, []).append(fmean(own))
+    each = [
+        f"{median(own):.1%} at P={degree} ({bubble_share(degree):.1%})"
+        for degree, own in sorted(shares.items())
+    ]
+    return f"median idle share of a layer split, and (P-1)/P: {', '.join(each)}" if each else None
 
 
 def _place(trial: MeasuredTrial) -> tuple[str, int, PointSpec]:
@@ -172,6 +187,7 @@ FACTS: dict[int, Fact] = {
     1: _counted(Block.MLP),
     2: _counted(Block.ATTENTION),
     3: _counted(Block.LAYER),
+    8: _idle,
     18: _batch_1,
     20: _hidden,
     21: _implementations,

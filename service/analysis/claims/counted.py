@@ -15,7 +15,7 @@ COUNT = (
 ARRANGEMENTS = (
     """echo '{"models": "gpt2", "blocks": "mlp", "tp_degree": 2, "batch": [16, 256], """
     """"arrangement": ["column_row", "column_column", "row_column", "row_row", "replicated", """
-    """"sequence_parallel_kept"]}' | tpsweep submit - --wait"""
+    """"sequence_parallel_kept"]}' | tpsweep submit - --wait; tpsweep arrangements SWEEP"""
 )
 LLAMA, GPT = PRESETS["llama-2-70b"], PRESETS["gpt2-xl"]
 

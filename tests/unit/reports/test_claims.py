@@ -49,6 +49,16 @@ def test_arrangements_are_compared_within_a_replicate() -> None:
     assert facts(trials, [])[4] == "step time over column_row's, median (trials): row_row 1.50 (3)"
 
 
+def test_ranks_that_wait_for_layers_say_how_long() -> None:
+    split = point(tp_degree=2).model_copy(update={"arrangement": Arrangement.LAYER_SPLIT})
+    trial = measured_trial(split)
+    waiting = trial.summary.model_copy(update={"idle_shares": (0.5, 0.6)})
+    assert facts([replace(trial, summary=waiting)], []) == {
+        **facts([trial], []),
+        8: "median idle share of a layer split, and (P-1)/P: 55.0% at P=2 (50.0%)",
+    }
+
+
 def test_small_messages_have_their_median_time_by_hardware() -> None:
     """A tenth of a step each, 1 KiB."""
     found = facts([measured_trial(decode(), step_us=200)], [])
