@@ -16,6 +16,13 @@ luck, so their spreads agree by chance and a pooled one would look better known 
 
 "Same" needs the whole interval within the tolerance (two one-sided tests), so too little data gives
 "inconclusive", never "same".
+
+Two sweeps are two moments, and the host may differ between them in a way that all replicates of one
+share, so that their spread does not show it. The control does: where both sides have one, steps are
+also compared with the host's slowdown taken out (`service.analysis.control`), and the interval
+reaches over both comparisons. Something is called faster or slower only where it is so as measured
+and normalised: a host that changed, and a control that is too noisy to tell, both end in
+"inconclusive".
 """
 
 from collections.abc import Sequence
@@ -26,9 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from service.analysis.interval import CONFIDENCE
+from service.analysis.interval import CONFIDENCE, Values, errors_to_detect
 
-Values = NDArray[np.float64]
+Sides = tuple[Values, Values]
+"""Baseline and candidate."""
 
 DEFAULT_TOLERANCE = 0.05
 """Fresh process groups on one machine differ by a few percent, and three of them cannot confirm
@@ -36,6 +44,9 @@ less; a change below it seldom moves a choice of tp_degree."""
 
 FALSE_CLAIMS = 0.03
 """Largest expected share of false ones among the points called faster or slower."""
+
+LARGEST_DETECTABLE = 5.0
+"""As a logarithm: beyond a factor of 150 nothing is promised."""
 
 
 class Verdict(StrEnum):
@@ -54,9 +65,14 @@ class Ratio:
     value: float
     low: float | None
     high: float | None
-    """95 % interval; None where either side has one replicate only."""
+    """95 % interval, of the times as measured and normalised; None where either side has one
+    replicate only."""
     p: float | None
     """Of a change beyond the tolerance, over the points after correction for their number."""
+    normalised: float | None
+    """The ratio with the host's slowdown taken out; None without a control on both sides."""
+    detectable: float | None
+    """Relative change that as many such replicates would show with 95 % probability."""
     verdict: Verdict
 
 
@@ -78,16 +94,28 @@ def verdict(low: float, high: float, *, tolerance: float) -> Verdict:
     return Verdict.SAME if within else Verdict.INCONCLUSIVE
 
 
-def compare(baseline: Values, candidate: Values, *, tolerance: float) -> Comparison:
+def compare(
+    baseline: Values, candidate: Values, *, tolerance: float, normalised: Sides | None = None
+) -> Comparison:
     """Compare step times: one row for each matched point, one column for each replicate.
 
-    NaN where a replicate has no value; every row has at least one value on each side.
+    NaN where a replicate has no value; every row has at least one value on each side. `normalised`
+    has the same times without the host's slowdown, and rows of NaN where that is not known.
     """
     if not len(baseline):
         return Comparison(points=(), overall=None)
     old, new = np.log(baseline), np.log(candidate)
     each = _welch(old, new, tolerance=tolerance)
     overall = _welch(_by_replicate(old), _by_replicate(new), tolerance=tolerance)
+    if normalised is not None:
+        quiet_old, quiet_new = (np.log(times) for times in normalised)
+        unknown = np.isnan(quiet_old).all(axis=1) | np.isnan(quiet_new).all(axis=1)
+        known = np.asarray(~unknown)
+        quiet = _welch(quiet_old[known], quiet_new[known], tolerance=tolerance)
+        each = _over_both(each, quiet, known)
+        if known.all():
+            means = _by_replicate(quiet_old), _by_replicate(quiet_new)
+            overall = _over_both(overall, _welch(*means, tolerance=tolerance), np.array([True]))
     total = _ratios(overall, overall.p, tolerance=tolerance)[0]
     return Comparison(points=_ratios(each, adjust(each.p), tolerance=tolerance), overall=total)
 
@@ -107,9 +135,14 @@ class _Tests:
     """One row for each point, logarithms; NaN where a side has fewer than two replicates."""
 
     centre: Values
-    half_width: Values
+    low: Values
+    high: Values
     p: Values
     """Two-sided, of the change being within the tolerance."""
+    error: Values
+    freedom: Values
+    normalised: Values
+    """Centre of the normalised comparison; NaN where there is none."""
 
 
 def _welch(old: Values, new: Values, *, tolerance: float) -> _Tests:
@@ -128,7 +161,28 @@ def _welch(old: Values, new: Values, *, tolerance: float) -> _Tests:
     unknown = (old_n == 1) | (new_n == 1)
     half_width = np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * error, dtype=np.float64)
     half_width[unknown] = p[unknown] = np.nan
-    return _Tests(centre=centre, half_width=half_width, p=p)
+    return _Tests(
+        centre=centre,
+        low=centre - half_width,
+        high=centre + half_width,
+        p=p,
+        error=error,
+        freedom=freedom,
+        normalised=np.full(centre.shape, np.nan),
+    )
+
+
+def _over_both(measured: _Tests, quiet: _Tests, known: NDArray[np.bool_]) -> _Tests:
+    """The comparison as measured, as far as the normalised one of the known rows bears it out."""
+    low, high, p = measured.low.copy(), measured.high.copy(), measured.p.copy()
+    error, freedom = measured.error.copy(), measured.freedom.copy()
+    normalised = measured.normalised.copy()
+    low[known], high[known] = np.minimum(low[known], quiet.low), np.maximum(high[known], quiet.high)
+    p[known] = np.maximum(p[known], quiet.p)
+    error[known] = np.maximum(error[known], quiet.error)
+    freedom[known] = np.minimum(freedom[known], quiet.freedom)
+    normalised[known] = quiet.centre
+    return _Tests(measured.centre, low, high, p, error, freedom, normalised)
 
 
 def _moments(values: Values) -> tuple[Values, Values, Values]:
@@ -154,17 +208,34 @@ def _by_replicate(values: Values) -> Values:
 
 
 def _ratios(tests: _Tests, p: Values, *, tolerance: float) -> tuple[Ratio, ...]:
-    centre, half = tests.centre, tests.half_width
-    rows: Sequence[tuple[float, float, float, float]] = np.stack(
-        (np.exp(centre), np.exp(centre - half), np.exp(centre + half), p), axis=1
+    logs = (tests.centre, tests.low, tests.high, tests.normalised)
+    rows: Sequence[tuple[float, ...]] = np.stack(
+        (*(np.exp(each) for each in logs), p, _detectable(tests, tolerance)), axis=1
     ).tolist()
-    return tuple(_ratio(*row, tolerance=tolerance) for row in rows)
+    return tuple(_ratio(row, tolerance=tolerance) for row in rows)
 
 
-def _ratio(value: float, low: float, high: float, p: float, *, tolerance: float) -> Ratio:
+def _detectable(tests: _Tests, tolerance: float) -> Values:
+    """Change that would have been found, were it alone; NaN where none can be promised.
+
+    It must clear the tolerance as measured and normalised, which may disagree about the centre.
+    """
+    num_tested = max(1, int(np.sum(~np.isnan(tests.p))))
+    level = min((1 - CONFIDENCE) / 2, FALSE_CLAIMS / 2 / num_tested)
+    reach = errors_to_detect(level, tests.freedom)
+    apart = np.abs(np.nan_to_num(tests.normalised - tests.centre))
+    size = np.log1p(tolerance) + reach * tests.error + apart
+    size[np.isnan(tests.p) | (size > LARGEST_DETECTABLE)] = np.nan
+    return np.asarray(np.expm1(size))
+
+
+def _ratio(row: Sequence[float], *, tolerance: float) -> Ratio:
+    value, low, high, quiet, p, size = row
+    normalised = None if np.isnan(quiet) else quiet
+    detectable = None if np.isnan(size) else size
     if np.isnan(p):
-        return Ratio(value=value, low=None, high=None, p=None, verdict=Verdict.INCONCLUSIVE)
+        return Ratio(value, None, None, None, normalised, detectable, Verdict.INCONCLUSIVE)
     found = verdict(low, high, tolerance=tolerance)
     if found in {Verdict.FASTER, Verdict.SLOWER} and p > FALSE_CLAIMS:
         found = Verdict.INCONCLUSIVE
-    return Ratio(value=value, low=low, high=high, p=p, verdict=found)
+    return Ratio(value, low, high, p, normalised, detectable, found)

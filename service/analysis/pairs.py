@@ -18,20 +18,19 @@ from math import exp, log, log1p, sqrt
 from statistics import fmean, stdev
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from service.analysis.comparison import Verdict, adjust, verdict
-from service.analysis.interval import Estimate, estimate
+from service.analysis.interval import Estimate, errors_to_detect, estimate
 from service.analysis.summary import TrialSummary
 
 DEFAULT_PAIR_TOLERANCE = 0.02
 """Turns within a group are compared more finely than groups with one another."""
 
 FALSE_CLAIMS = 0.01
-POWER = 0.95
-"""How surely a change of the detectable size would have been found."""
-
 STEP, COMPUTE, EXPOSED = "step_time", "compute", "exposed_communication"
+LARGEST_DETECTABLE = 5.0
+"""As a logarithm: beyond a factor of 150 nothing is promised."""
 SMALLEST_RATIO = 0.01
 """Exposed communication is a difference, which noise can put anywhere."""
 
@@ -131,8 +130,9 @@ def _test(values: Sequence[float], tolerance: float, *, num_parts: int) -> _Test
     centre, error = fmean(logs), max(stdev(logs) / sqrt(n), 1e-12)
     beyond = max(centre - log1p(tolerance), log1p(-tolerance) - centre)
     p = min(1.0, 2 * float(stdtr(n - 1, -beyond / error)))
-    reach = float(stdtrit(n - 1, 1 - FALSE_CLAIMS / num_parts / 2) + stdtrit(n - 1, POWER))
-    return _Test(p=p, detectable=(1 + tolerance) * exp(reach * error) - 1)
+    reach = float(errors_to_detect(FALSE_CLAIMS / 2 / num_parts, np.array([n - 1.0]))[0])
+    detectable = log1p(tolerance) + reach * error
+    return _Test(p=p, detectable=exp(detectable) - 1 if detectable < LARGEST_DETECTABLE else None)
 
 
 def _part(

@@ -1,8 +1,9 @@
 """Two sets of results side by side: what changed, how surely, and what else was different."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
+from service.analysis.control import reference, slowdown
 from service.reports.covariates import Difference, differences
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -26,11 +28,21 @@ class RatioReport(Frozen):
     """Candidate over baseline step time; below 1 is faster."""
 
     ratio: float
-    ci_low: float | None = Field(description="95 % interval over replicates; null with one.")
+    ci_low: float | None = Field(
+        description="95 % interval over replicates, as measured and normalised; null with one."
+    )
     ci_high: float | None
     p: float | None = Field(
         description="Of a change beyond the tolerance; for a point, after correction for the "
         "number of points (Benjamini-Hochberg)."
+    )
+    normalised_ratio: float | None = Field(
+        description="The ratio with the host's slowdown, as the control shows it, taken out of "
+        "both sides; null without a control on both. The interval and p are of both ratios."
+    )
+    detectable: float | None = Field(
+        description="Relative change that as many such replicates would show with 95 % "
+        "probability; null where none can be promised."
     )
     verdict: Verdict
 
@@ -115,7 +127,9 @@ def report(
     matched = [identity for identity in old if identity in new]
     old_times = _times([old[identity] for identity in matched])
     new_times = _times([new[identity] for identity in matched])
-    found = compare(old_times, new_times, tolerance=tolerance)
+    found = compare(
+        old_times, new_times, tolerance=tolerance, normalised=_normalised(matched, old, new)
+    )
     points = tuple(
         _compared(
             ratio, _side(old[identity], before), _side(new[identity], after), old[identity][0]
@@ -148,14 +162,48 @@ def _by_identity(trials: Trials) -> dict[Identity, list[MeasuredTrial]]:
     return grouped
 
 
-def _times(rows: Sequence[Trials]) -> Values:
+def _normalised(
+    matched: Sequence[Identity],
+    old: Mapping[Identity, Trials],
+    new: Mapping[Identity, Trials],
+) -> tuple[Values, Values]:
+    """Step times of both sides as if the host had always been as quiet as at its quietest."""
+    factors: dict[tuple[str, str], float] = {}
+    for identity in matched:
+        factors |= _slowdowns((*old[identity], *new[identity]))
+
+    def of(trial: MeasuredTrial) -> float:
+        return trial.summary.step_time_us / factors.get((trial.id, trial.point_id), np.nan)
+
+    before, after = ([side[identity] for identity in matched] for side in (old, new))
+    return _times(before, of), _times(after, of)
+
+
+def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
+    """By trial and point, of one point on both sides; empty where their controls do not compare."""
+    controls = [trial.summary.control for trial in trials if trial.summary.control]
+    quiet = reference(controls) if len(controls) == len(trials) else None
+    if quiet is None:
+        return {}
+    share = median(trial.summary.communication_share for trial in trials)
+    return {
+        (trial.id, trial.point_id): slowdown(control, quiet, communication_share=share)
+        for trial, control in zip(trials, controls, strict=True)
+    }
+
+
+def _step_time(trial: MeasuredTrial) -> float:
+    return trial.summary.step_time_us
+
+
+def _times(rows: Sequence[Trials], time: Callable[[MeasuredTrial], float] = _step_time) -> Values:
     """Step times, a row for each point and a column for each replicate; NaN where there is none."""
     replicates = {(trial.sweep_id, trial.replicate) for trial in chain.from_iterable(rows)}
     columns = {replicate: column for column, replicate in enumerate(sorted(replicates))}
     times = np.full((len(rows), len(columns)), np.nan)
     for row, trials in enumerate(rows):
         for trial in trials:
-            times[row, columns[trial.sweep_id, trial.replicate]] = trial.summary.step_time_us
+            times[row, columns[trial.sweep_id, trial.replicate]] = time(trial)
     return times
 
 
@@ -172,6 +220,8 @@ def _compared(
         ci_low=ratio.low,
         ci_high=ratio.high,
         p=ratio.p,
+        normalised_ratio=ratio.normalised,
+        detectable=ratio.detectable,
         verdict=ratio.verdict,
         spec=first.spec,
         spec_key=first.spec_key,
@@ -197,6 +247,8 @@ def _ratio_report(ratio: Ratio) -> RatioReport:
         ci_low=ratio.low,
         ci_high=ratio.high,
         p=ratio.p,
+        normalised_ratio=ratio.normalised,
+        detectable=ratio.detectable,
         verdict=ratio.verdict,
     )
 
@@ -229,4 +281,21 @@ def _sentence(
     return (
         f"{overall.verdict}: step time is {overall.ratio:.3f}{known} of the baseline's over "
         f"{total} {'point' if total == 1 else 'points'}: {parts} (tolerance {tolerance:.0%})"
+        + _about_the_host(overall, tolerance=tolerance)
+        + _what_could_be_found(overall)
     )
+
+
+def _about_the_host(overall: RatioReport, *, tolerance: float) -> str:
+    if overall.normalised_ratio is None:
+        return "; without a control on both sides a change of the host may be part of it"
+    host = overall.ratio / overall.normalised_ratio
+    if 1 - tolerance <= host <= 1 + tolerance:
+        return ""
+    return f"; the host alone, as the control shows it, changed by a factor of {host:.2f}"
+
+
+def _what_could_be_found(overall: RatioReport) -> str:
+    if overall.verdict is not Verdict.INCONCLUSIVE or overall.detectable is None:
+        return ""
+    return f"; a change of {overall.detectable:.0%} would have been found"
