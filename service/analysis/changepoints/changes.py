@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from service.analysis.changepoints.noise import autocorrelation
 from service.analysis.changepoints.parameters import Parameters
+from service.analysis.changepoints.robust import median
 from service.analysis.changepoints.segmentation import optimal_partition
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.significance import likeliest_step, superiority
@@ -124,8 +125,8 @@ class _Judge:
         return Change(
             place=place,
             p=step.p,
-            before=float(np.median(before)),
-            after=float(np.median(after)),
+            before=median(before),
+            after=median(after),
             num_before=before.size,
             num_after=after.size,
             superiority=superiority(before, after),

@@ -7,6 +7,7 @@ import numpy as np
 
 from service.analysis.changepoints.noise import autocorrelation
 from service.analysis.changepoints.parameters import Parameters
+from service.analysis.changepoints.robust import median
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.significance import likeliest_step
 from service.analysis.changepoints.spikes import Filtered
@@ -43,15 +44,17 @@ def find_dispersion(
     if len(series) - first < 2 * fewest:
         return None
     pieces = np.split(filtered.clipped, list(starts))
-    distance = np.abs(np.concatenate([piece - np.median(piece) for piece in pieces]))[first:]
+    distance = np.abs(np.concatenate([piece - median(piece) for piece in pieces]))[first:]
     largest = float(distance.max())
     if not largest:
         return None
     distance = distance / largest
-    place = likeliest_step(distance, rho=0.0, smallest=fewest).at
-    rho = autocorrelation(distance, (place,), largest=parameters.largest_autocorrelation)
+    guess = likeliest_step(distance, rho=0.0, smallest=fewest)
+    if guess.p > parameters.largest_dispersion_p:
+        return None
+    rho = autocorrelation(distance, (guess.at,), largest=parameters.largest_autocorrelation)
     step = likeliest_step(distance, rho=rho, smallest=fewest)
-    before, after = (float(np.median(side)) for side in np.split(distance, [step.at]))
+    before, after = (median(side) for side in np.split(distance, [step.at]))
     if step.p > parameters.largest_dispersion_p or min(before, after) < SMALLEST_DISTANCE:
         return None
     ratio = after / before

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from service.analysis.changepoints.noise import autocorrelation
 from service.analysis.changepoints.parameters import Parameters
+from service.analysis.changepoints.robust import median
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.spikes import Filtered
 
@@ -122,6 +123,6 @@ def _ends(values: Values) -> tuple[float, float]:
     time = np.flatnonzero(~np.isnan(values))
     known = values[time]
     before, after = np.triu_indices(known.size, 1)
-    slope = float(np.median((known[after] - known[before]) / (time[after] - time[before])))
-    start = float(np.median(known - slope * time))
+    slope = median((known[after] - known[before]) / (time[after] - time[before]))
+    start = median(known - slope * time)
     return start, start + slope * (values.size - 1)

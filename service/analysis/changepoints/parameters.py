@@ -20,7 +20,7 @@ class Parameters:
     suspect_reference: int = 20
     """Nights before that the newest is judged against."""
     fewest_reference: int = 6
-    suspect_z: float = 3.5
+    suspect_z: float = 3.0
     suspect_relative: float = 0.015
 
     spike_window: int = 7

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from service.analysis.changepoints.robust import median
+
 Values = NDArray[np.float64]
 Nights = NDArray[np.intp]
 
@@ -55,7 +57,7 @@ class Series:
 
 def _logs(raw: Values) -> Values:
     logs = np.log(raw)
-    return logs - np.median(logs) if raw.size else raw
+    return logs - median(logs) if raw.size else raw
 
 
 def _of_size_one(raw: Values) -> Values:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.analysis.changepoints.parameters import Parameters
+from service.analysis.changepoints.robust import median
 from service.analysis.changepoints.series import Series
 
 Values = NDArray[np.float64]
@@ -45,7 +46,7 @@ def find_suspects(series: Series, parameters: Parameters) -> tuple[Suspect, ...]
         Suspect(
             place=place + fewest,
             z=float(z[place]),
-            reference=float(np.median(series.raw[max(0, place + fewest - width) : place + fewest])),
+            reference=median(series.raw[max(0, place + fewest - width) : place + fewest]),
         )
         for place in np.flatnonzero(is_suspect).tolist()
     )

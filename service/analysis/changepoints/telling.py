@@ -12,6 +12,7 @@ from service.analysis.changepoints.judgement import Judgement
 from service.analysis.changepoints.ledger import Ledger, Reported
 from service.analysis.changepoints.parameters import DETECTOR_VERSION, Parameters
 from service.analysis.changepoints.reasons import NO_RELATIVE, reasons, too_few
+from service.analysis.changepoints.robust import median
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.spikes import rising_rate
 from service.analysis.changepoints.suspects import Suspect
@@ -116,7 +117,7 @@ def _spike(series: Series, place: int, parameters: Parameters) -> Spike:
     return Spike(
         index=int(series.nights[place]),
         value=float(series.raw[place]),
-        usual=float(np.median(around)),
+        usual=median(around),
     )
 
 
