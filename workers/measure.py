@@ -256,7 +256,7 @@ def _steps(spec: PointSpec, seed: int, seat: Seat, spans: Mapping[Pass, Spans]) 
     own_seed = seed + (seat.rank if spec.layout.has_token_shards else 0)
     x_BSH, grad_BSH = _draw_inputs(spec, seed=own_seed, device=seat.device, dtype=dtype)
     groups = {Pass.CLEAN: seat.group}
-    if seat.group.size > 1:
+    if seat.group.size > 1 and spec.num_layers == 1:  # else the spans say who worked when
         groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())
     if Pass.SPLIT in spans:
         groups[Pass.SPLIT] = replace(seat.group, collectives=spans[Pass.SPLIT])

@@ -49,7 +49,7 @@ class TrialSummary(Frozen):
     """The step while spans are taken; the clean step where there is nothing to take."""
     compute_time_us: float
     """The compute-only pass; the clean step at tp_degree 1, where nothing is left out. Of layers
-    that wait for one another the sum over ranks: one works after the other."""
+    that wait for one another what all ranks worked themselves, one after the other."""
     wire_us: float
     wait_us: float
     """Sums over the collectives that a step waits for; not those that run under its compute."""
@@ -180,12 +180,14 @@ def _control(result: TrialResult) -> ControlSummary | None:
 
 
 def _compute(result: TrialResult) -> NDArray[np.int64]:
-    """Each compute-only step: of the slowest rank, or of all where they work one by one."""
-    slowest, _ = _slowest(result, Pass.COMPUTE)
-    if result.point.num_layers == 1:
-        return slowest
-    ranks = [rank.step_ns for rank in result.samples[Pass.COMPUTE]]
-    return np.array([sum(steps) for steps in zip(*ranks, strict=True)], dtype=np.int64)
+    """Each compute-only step of the slowest rank.
+
+    Ranks that work one after the other do not all at once what they do in turn, on a host whose
+    cores or memory they share: of them, what each worked in a step with spans, added up.
+    """
+    if result.busy_ns:
+        return np.array([sum(ranks) for ranks in zip(*result.busy_ns, strict=True)], dtype=np.int64)
+    return _slowest(result, Pass.COMPUTE)[0]
 
 
 def _idle_shares(result: TrialResult) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ tp_degree; of one rank: A query heads, K key-value heads, D head_dim.
 
 from typing import assert_never
 
-from workers.contract.axes import Activation, Block
+from workers.contract.axes import Activation, Block, Overlap
 from workers.contract.layouts import Cut
 from workers.contract.point import PointSpec
 from workers.contract.workload import heads_per_rank, inner_width
@@ -37,11 +37,12 @@ def kept_activations(spec: PointSpec) -> int:
 def largest_passing(spec: PointSpec) -> int:
     """Elements of the largest tensor that stands whole on a rank only while it is sent or read.
 
-    A gathered one that backward does not find again, or a partial sum that is scattered.
+    A gathered one that backward does not find again, a partial sum that is scattered, or two halves
+    that are put together.
     """
     if spec.tp_degree == 1:
         return 0
-    if spec.layout.has_token_shards:
+    if spec.layout.has_token_shards or spec.overlap is Overlap.CHUNKED:
         return spec.num_tokens * spec.model.hidden_size
     if not (_gathers_inner(spec) or (spec.layout.first is Cut.ROW and spec.layout.is_inner_cut)):
         return 0

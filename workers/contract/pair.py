@@ -66,6 +66,11 @@ class Pair(Frozen):
                 f"values: a pair has two different values of {self.axis}, out of "
                 f"{', '.join(known)}; got {named}"
             )
+        if Arrangement.LAYER_SPLIT in found:
+            raise ValueError(
+                "values: layer_split passes through tp_degree layers and the others through one: "
+                "points of a pair do one amount of work; any two other arrangements work"
+            )
         return self
 
     def points(self, base: PointSpec) -> tuple[PointSpec, PointSpec]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from service.analysis.summary import EmptyTrialError, slowest_rank_steps_ns, summarise
 from tests.unit.analysis.trials import point, steps, timing, trial
 from workers.contract.axes import Pass
-from workers.contract.trial import TrialResult
+from workers.contract.trial import PassSamples, TrialResult
 
 
 def two_ranks() -> TrialResult:
@@ -67,6 +67,15 @@ def test_a_step_that_waits_for_nothing_needs_no_spans() -> None:
     both = (steps([1000]),) * 2
     summary = summarise(trial({Pass.CLEAN: both, Pass.COMPUTE: both}, collectives=[alone]))
     assert (summary.split_step_time_us, summary.perturbation) == (1.0, 0.0)
+
+
+def test_layers_one_after_the_other_work_in_turn_and_are_idle_for_the_rest() -> None:
+    passes = {kind: (steps([1000, 2000]), steps([900, 1800])) for kind in (Pass.CLEAN, Pass.SPLIT)}
+    ranks: dict[Pass, tuple[PassSamples, ...]] = {**passes}
+    result = trial(ranks).model_copy(update={"busy_ns": ((400, 1000), (300, 600))})
+    summary = summarise(result)
+    assert summary.compute_time_us == pytest.approx((0.7 + 1.6) / 2)
+    assert summary.idle_shares == pytest.approx(((0.6 + 0.5) / 2, (0.7 + 0.7) / 2))
 
 
 def test_exposed_communication_below_zero_is_kept() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from workers.contract.pair import Pair
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
 from workers.contract.sweep import Expansion, SweepSpec
@@ -68,6 +69,12 @@ def test_a_point_is_the_same_in_a_pair_as_alone() -> None:
 def test_a_pair_that_cannot_be_is_refused_with_what_works(pair: object, complaint: str) -> None:
     with pytest.raises(ValidationError, match=complaint):
         sweep(pair)
+
+
+def test_a_stack_of_layers_is_another_amount_of_work_than_one() -> None:
+    values = ("column_row", "layer_split")
+    with pytest.raises(ValidationError, match="layer_split passes through tp_degree layers"):
+        Pair.model_validate({"axis": "arrangement", "values": values})
 
 
 def test_the_axis_of_the_pair_is_not_named_twice() -> None:

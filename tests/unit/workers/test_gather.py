@@ -80,3 +80,28 @@ def test_both_points_of_a_pair_are_gathered_over_all_ranks() -> None:
 def test_ranks_that_saw_different_collectives_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
         gathered([rank_result(0, spans=(span((0,), (1,)),)), rank_result(1, spans=())])
+
+
+def between(stage: int, enter: int, leave: int, *, way: str = "forward") -> Span:
+    return Span(
+        op=Collective.SEND_RECV,
+        where=f"layer.{stage}.{way}",
+        message_bytes=64,
+        enter_ns=(enter,),
+        exit_ns=(leave,),
+    )
+
+
+def test_ranks_of_a_stack_take_part_in_other_messages_and_are_busy_outside_of_them() -> None:
+    """Three layers of 100 ns forward, one after the other; each message takes 10."""
+    ranks = [
+        rank_result(0, step_ns=(110,), spans=(between(0, 100, 110),)),
+        rank_result(1, step_ns=(220,), spans=(between(0, 0, 110), between(1, 210, 220))),
+        rank_result(2, step_ns=(320,), spans=(between(1, 0, 220),)),
+    ]
+    told = order(tp_degree=3, block="layer", phase="prefill", arrangement="layer_split")
+    result = gathered(ranks, told=told)
+    assert [one.where for one in result.collectives] == ["layer.0.forward", "layer.1.forward"]
+    assert [one.wire_ns for one in result.collectives] == [(10,), (10,)]
+    assert [one.wait_ns for one in result.collectives] == [(50,), (105,)]
+    assert result.busy_ns == ((100,), (100,), (100,))
