@@ -92,6 +92,7 @@ def _replicate(
                 pair_point=others[0] if others else None,
                 sampling=spec.sampling,
                 seed=seed,
+                profile=spec.profile and replicate == 0,
                 deadline_s=spec.sampling.max_time_s * (1 + len(others)) + TRIAL_SLACK_S,
             )
             _say(f"replicate {replicate + 1}/{spec.replicates}, trial {number + 1}/{len(trials)}")

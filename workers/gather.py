@@ -60,6 +60,7 @@ def gather(
         peak_memory_bytes=max(result.peak_memory_bytes for result in ranks),
         quality=tuple(sorted({flag for result in ranks for flag in result.quality})),
         hosts=tuple(result.host for result in ranks if result.host),
+        profile=first.profile,
         wall_ns=max(result.wall_ns for result in ranks),
         timed_ns=first.timed_ns,
         control_version=first.control_version,

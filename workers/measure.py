@@ -21,6 +21,7 @@ from workers.contract.errors import (
 )
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
+from workers.contract.profile import Profile
 from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
 from workers.contract.workload import Message, expected_messages, messages_of_rank
 from workers.runtime.device import PeakMemory, return_freed_memory
@@ -30,6 +31,7 @@ from workers.timing.clocks import Step, clock_for
 from workers.timing.graphs import CudaRecorder, GraphSpans, graphed
 from workers.timing.passes import sample, warm_up
 from workers.timing.peers import Peers
+from workers.timing.profiling import profile_steps
 from workers.timing.spans import Spans, spans_for
 from workers.timing.standalone import StandaloneStep
 from workers.tp.blocks import ShardedBlock, draw_shard
@@ -153,6 +155,7 @@ def measure(
     )
     state = seat.watch.between(before, seat.watch.look())
     peak_memory_bytes = memory.read()
+    profiles = _profiles(order, points)
     results = [
         RankResult(
             rank=seat.rank,
@@ -173,15 +176,28 @@ def measure(
                 clean=passes[Pass.CLEAN],
             ),
             host=state,
+            profile=profile,
             wall_ns=time.perf_counter_ns() - began,
             timed_ns=sampled.timed_ns,
             control_version=CONTROL_VERSION,
         )
-        for point, passes, stop_rule, num_steps in zip(
-            points, sampled.passes, sampled.stop_rules, num_warmup, strict=True
+        for point, passes, stop_rule, num_steps, profile in zip(
+            points, sampled.passes, sampled.stop_rules, num_warmup, profiles, strict=True
         )
     ]
     return _joined(results)
+
+
+def _profiles(order: TrialOrder, points: Sequence[Subject]) -> list[Profile | None]:
+    """Run the extra steps on all ranks, where asked; rank 0's traces are kept."""
+    found: list[Profile | None] = []
+    for point in points:
+        seat = point.place.seat
+        profile = None
+        if order.profile:
+            profile = profile_steps(point.steps[Pass.CLEAN], device=seat.device, peers=seat.peers)
+        found.append(profile if seat.rank == 0 else None)
+    return found
 
 
 def check_orders_agree(order: TrialOrder, peers: Peers) -> None:

@@ -28,6 +28,7 @@ from service.api import (
     sweeps,
     tokens,
     topology,
+    trials,
 )
 from service.api.access import access_of
 from service.api.envelope import Envelope
@@ -42,6 +43,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     events.router,
     pairs.router,
     results.router,
+    trials.router,
     comparison.router,
     breakeven.router,
     arrangements.router,

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, Entry] = {
     "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
     "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
     "results": Entry("results", "Show measured points.", READ),
+    "profile": Entry("profile", "Write the trace of a profiled trial to a file.", READ),
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),

@@ -303,5 +303,6 @@ def order_of(lease: Lease) -> TrialOrder:
         pair_point=lease.pair_spec,
         sampling=lease.sampling,
         seed=lease.seed,
+        profile=lease.profile and lease.replicate == 0,
         deadline_s=DEADLINE_FLOOR_S + DEADLINE_FACTOR * time_s,
     )

@@ -119,6 +119,11 @@ class TrialReport(Frozen):
     """The whole trial on its slowest rank."""
     timed_s: float
     """Of that, inside timed steps: the rest is the harness's own cost."""
+    profiled_collective_share: float | None = Field(
+        default=None,
+        description="Collective kernels over active time in the profiled steps of this trial, "
+        "beside `collective_share`, which spans took; null where it was not profiled.",
+    )
     samples: tuple[RankSamples, ...] | None = None
 
 

@@ -21,6 +21,7 @@ from service.reports.result import (
     ResultReport,
     TrialReport,
 )
+from service.store import profiles as stored_profiles
 from service.store import results as stored
 from service.store import samples as stored_samples
 from service.store.pages import Page
@@ -57,7 +58,8 @@ def find(session: Session, result_id: str, *, include_samples: bool = False) -> 
         given = {
             trial.id: stored_samples.find(session, trial.id, trial.point_id) for trial in trials
         }
-    return with_trials(report(trials), trials, samples=given)
+    shares = stored_profiles.shares(session, [t.id for t in trials], point_id=result_id)
+    return with_trials(report(trials), trials, samples=given, profiled=shares)
 
 
 def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
@@ -112,10 +114,14 @@ def with_trials(
     trials: Sequence[MeasuredTrial],
     *,
     samples: Mapping[str, Samples] | None = None,
+    profiled: Mapping[str, float] | None = None,
 ) -> ResultReport:
     """Show the trials behind a result and, where given by trial id, every sample of them. Pure."""
     given = samples or {}
-    shown = tuple(_trial(trial, given.get(trial.id)) for trial in trials)
+    shown = tuple(
+        _trial(trial, given.get(trial.id), profiled=(profiled or {}).get(trial.id))
+        for trial in trials
+    )
     steps = [
         ns / 1e3
         for trial in trials
@@ -245,7 +251,7 @@ def versions(environment: Environment) -> tuple[str | None, ...]:
     return (seen.torch, seen.cuda, seen.nccl, seen.driver, seen.python, seen.backend)
 
 
-def _trial(trial: MeasuredTrial, samples: Samples | None) -> TrialReport:
+def _trial(trial: MeasuredTrial, samples: Samples | None, *, profiled: float | None) -> TrialReport:
     summary = trial.summary
     return TrialReport(
         id=trial.id,
@@ -268,6 +274,7 @@ def _trial(trial: MeasuredTrial, samples: Samples | None) -> TrialReport:
         quality=trial.quality,
         proof=trial.proof,
         hosts=trial.hosts,
+        profiled_collective_share=profiled,
         wall_s=trial.wall_ns / 1e9,
         timed_s=trial.timed_ns / 1e9,
         samples=None if samples is None else _rank_samples(samples),

@@ -52,6 +52,8 @@ class Lease(Grant):
     """The other point of a pair, which the trial measures by turns with its own."""
     ttl: timedelta
     """Granted time, counted from the claim; the holder counts on its own monotonic clock."""
+    profile: bool = False
+    """Whether the sweep wants its first replicate profiled."""
 
 
 @dataclass(frozen=True, slots=True)

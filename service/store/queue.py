@@ -48,6 +48,7 @@ _GRANTED = (
         TrialRow.pair_point_id,
         _PAIR_POINT.spec.label("pair_spec"),
         SweepRow.sampling,
+        SweepRow.profile,
         SweepRow.group_kind,
         SweepRow.seed,
         SweepRow.num_devices,
@@ -228,6 +229,7 @@ def _grant(session: Session, trial_id: str, *, offer: Offer, ttl: timedelta) -> 
         pair_point_id=row.pair_point_id,
         pair_spec=row.pair_spec,
         ttl=ttl,
+        profile=row.profile,
     )
 
 

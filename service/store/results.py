@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
-from service.store import samples
+from service.store import profiles, samples
 from service.store.clock import db_now_parameter, db_now_value, has_own_clock
 from service.store.leases import Lease
 from service.store.models.fleet import HardwareRow
@@ -117,6 +117,8 @@ def record(session: Session, lease: Lease, result: TrialResult, *, summary: Tria
         },
     )
     samples.record(session, lease.trial_id, lease.point_id, result)
+    if result.profile is not None:
+        profiles.record(session, lease.trial_id, lease.point_id, result.profile)
 
 
 @cache

@@ -51,6 +51,7 @@ def insert_sweep(
             "priority": spec.priority,
             "seed": seed,
             "sampling": spec.sampling,
+            "profile": spec.profile,
             "group_kind": spec.group_kind,
             "num_replicates": spec.replicates,
             "num_devices": degrees[-1],

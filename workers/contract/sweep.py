@@ -3,7 +3,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, Strict, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt, model_validator
 
 from workers.contract.axes import (
     Arrangement,
@@ -95,6 +95,8 @@ class SweepSpec(Frozen):
     """Whether to measure further batches where a break-even lies between two of these."""
     replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
     group_kind: GroupKind = GroupKind.FRESH
+    profile: StrictBool = False
+    """Whether the first replicate of every point also gives a torch profiler's trace."""
     sampling: Sampling = Sampling()
     where: Where = Where()
     priority: StrictInt = Field(default=0, ge=-100, le=100)

@@ -5,6 +5,7 @@ from workers.contract.frozen import Frozen
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
+from workers.contract.profile import Profile
 from workers.contract.sweep import Sampling
 
 
@@ -20,6 +21,8 @@ class TrialOrder(Frozen):
     """Of weights and inputs; the same on every rank."""
     deadline_s: float
     """The rank ends itself when the trial is not done by then."""
+    profile: bool = False
+    """Whether some extra steps are run under a profiler, after the timed ones."""
     pair_point: PointSpec | None = None
     """The other point of a pair, of equal tp_degree; None where one point is measured alone."""
 
@@ -87,6 +90,8 @@ class RankResult(Frozen):
     quality: tuple[str, ...]
     host: HostState | None = None
     """Around its timed steps."""
+    profile: Profile | None = None
+    """Where asked, of rank 0."""
     wall_ns: int
     """The whole trial on this rank."""
     timed_ns: int
@@ -135,6 +140,8 @@ class TrialResult(Frozen):
     quality: tuple[str, ...]
     hosts: tuple[HostState, ...] = ()
     """By rank; empty where not recorded."""
+    profile: Profile | None = None
+    """Of rank 0, where asked."""
     wall_ns: int
     timed_ns: int
     control_version: int = 0

@@ -1,6 +1,6 @@
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, String
+from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.analysis.summary import TrialSummary
@@ -67,6 +67,20 @@ class SampleRow(Rows):
     num_steps: Mapped[int]
     step_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
     forward_ns: Mapped[tuple[int, ...]] = mapped_column(PackedIntegers)
+
+    __table_args__ = (_of_a_result(),)
+
+
+class ProfileRow(Rows):
+    """What torch's profiler recorded on rank 0, outside the timed steps."""
+
+    __tablename__ = "profiles"
+
+    trial_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
+    point_id: Mapped[str] = mapped_column(String(ID), primary_key=True)
+    collective_share: Mapped[float | None]
+    trace_gzip: Mapped[bytes] = mapped_column(LargeBinary)
+    """Empty where it was too large."""
 
     __table_args__ = (_of_a_result(),)
 

@@ -26,6 +26,8 @@ class SweepRow(Rows):
     sampling: Mapped[Sampling] = mapped_column(Document(Sampling))
     group_kind: Mapped[GroupKind] = mapped_column(choice(GroupKind, name="group_kind"))
     num_replicates: Mapped[int]
+    profile: Mapped[bool]
+    """Whether first replicates are profiled."""
     num_devices: Mapped[int]
     """Largest tp_degree of its points."""
     degrees: Mapped[tuple[int, ...]] = mapped_column(Document(tuple[int, ...]))

@@ -45,6 +45,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "retry_sweep",
         "stream_events",
         "list_results",
+        "get_profile",
         "get_result",
         "compare_sweeps",
         "get_breakeven",
