@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from service.analysis.costmodel.accelerators import Accelerator, find_accelerator
 from service.analysis.costmodel.collectives import CollectiveCurve, CollectiveModel
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.costmodel.measured_steps import FEWEST_STEPS, MeasuredSteps, from_steps
 from service.store import curves
 from service.store.curves import Curve
 from service.store.result_filter import ResultFilter
@@ -24,18 +25,22 @@ class Calibration:
     collectives: CollectiveModel
     imported: tuple[Curve, ...]
     accelerator: Accelerator | None
+    steps: MeasuredSteps | None
+    """None where too few points of this kind were measured."""
 
 
-def of_hardware(session: Session, hardware: str, *, num_ranks: int) -> Calibration:
-    """Curves under this name, collectives of measured points on it, and the catalogue's entry."""
+def of_hardware(session: Session, hardware: str, point: PointSpec) -> Calibration:
+    """What was measured on it or brought in under its name, and the catalogue's entry."""
     imported = tuple(curves.list_all(session, hardware=hardware))
-    trials = measured(session, _on(hardware, tp_degrees=(num_ranks,)))
+    trials = measured(session, _on(hardware, tp_degrees=(point.tp_degree,)))
     accelerator = find_accelerator(hardware)
     for curve in imported:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
     found = [*_from_trials(trials), *_from_files(imported)]
     link = None if accelerator is None else accelerator.link
-    return Calibration(CollectiveModel(found, link), imported, accelerator)
+    return Calibration(
+        CollectiveModel(found, link), imported, accelerator, _steps(session, hardware, point)
+    )
 
 
 def series_of(session: Session, hardware: str, point: PointSpec) -> list[MeasuredTrial]:
@@ -56,6 +61,22 @@ def series_of(session: Session, hardware: str, point: PointSpec) -> list[Measure
     return [one for one in measured(session, which) if _nameless(one.spec.model) == shape]
 
 
+def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps | None:
+    """Compute-only steps of the same block, phase and dtype, of any model and degree."""
+    which = ResultFilter(
+        hardware_keys=_on(hardware).hardware_keys,
+        accelerators=_on(hardware).accelerators,
+        blocks=(point.block,),
+        phases=(point.phase,),
+        dtypes=(point.dtype,),
+    )
+    steps = [(one.spec, one.summary.compute_time_us) for one in measured(session, which)]
+    if len({spec.spec_key for spec, _ in steps}) < FEWEST_STEPS:
+        return None
+    origin = f"{len(steps)} trials of {point.block} {point.phase} on {hardware}"
+    return from_steps(steps, calibration=origin)
+
+
 def _on(hardware: str, *, tp_degrees: tuple[int, ...] = ()) -> ResultFilter:
     is_key = hardware.startswith("h1:")
     return ResultFilter(
@@ -74,7 +95,8 @@ def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
     for trial in trials:
         for one in trial.summary.collectives:
             key = (one.op, trial.spec.tp_degree)
-            points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
+            if one.time_us > 0:
+                points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
     return _curves(points, "collectives inside measured points")
 
 

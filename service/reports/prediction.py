@@ -10,7 +10,7 @@ from service.analysis.costmodel.accelerators import Accelerator, known_names
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
 from service.analysis.costmodel.gemm import Product
 from service.analysis.costmodel.prediction import Basis, Prediction, within
-from service.analysis.costmodel.step import StepPrediction, predict_step
+from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
 from service.reports import calibration
 from service.reports.calibration import Calibration
@@ -103,7 +103,7 @@ def predict(session: Session, request: PredictionRequest) -> PredictionReport:
     if len({one.spec.batch for one in series}) >= FEWEST_POINTS:
         found, warnings = _from_series(series, point)
     else:
-        known = calibration.of_hardware(session, request.hardware, num_ranks=point.tp_degree)
+        known = calibration.of_hardware(session, request.hardware, point)
         found, warnings = _from_parts(session, request.hardware, point, known)
     return PredictionReport(
         hardware=request.hardware,
@@ -150,21 +150,14 @@ def _compute_us(trial: MeasuredTrial) -> float:
 def _from_parts(
     session: Session, hardware: str, point: PointSpec, known: Calibration
 ) -> tuple[StepPrediction, list[str]]:
-    accelerator = known.accelerator
-    if accelerator is None:
-        raise _unknown(session, hardware)
-    if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:
-        raise _refusal("/dtype", f"{accelerator.name} has no bfloat16; float16 works")
-    warnings = [f"products: published peaks of {accelerator.name}, which none reaches"]
-
-    def product_time(product: Product) -> Prediction:
-        return _published(accelerator, product, point.dtype)
+    product_time, warnings = _product_time(session, hardware, point, known)
 
     def message_time(message: Message) -> Prediction:
         found = known.collectives.predict(
             message.op, message_bytes=message.message_bytes, num_ranks=point.tp_degree
         )
-        assert found is not None, "an accelerator has a link"  # noqa: S101 - impossible
+        if found is None:
+            raise _unknown(session, hardware)
         return found
 
     found = predict_step(point, product_time=product_time, message_time=message_time)
@@ -177,6 +170,21 @@ def _from_parts(
             for one in doubts(curve)
         ]
     return found, warnings
+
+
+def _product_time(
+    session: Session, hardware: str, point: PointSpec, known: Calibration
+) -> tuple[ProductTime, list[str]]:
+    """Measured steps of this kind of point answer first, published peaks else."""
+    steps, accelerator = known.steps, known.accelerator
+    if steps is not None:
+        return (lambda product: steps.product_time(product, point=point)), []
+    if accelerator is None:
+        raise _unknown(session, hardware)
+    if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:
+        raise _refusal("/dtype", f"{accelerator.name} has no bfloat16; float16 works")
+    warning = f"products: published peaks of {accelerator.name}, which none reaches"
+    return (lambda product: _published(accelerator, product, point.dtype)), [warning]
 
 
 def _published(accelerator: Accelerator, product: Product, dtype: Dtype) -> Prediction:
@@ -197,8 +205,8 @@ def _unknown(session: Session, hardware: str) -> InvalidRequestError:
     )
     return _refusal(
         "/hardware",
-        f"of {hardware!r} neither this point at {FEWEST_POINTS} batches nor an accelerator of the "
-        f"catalogue is known; known are {names}",
+        f"too little was measured on {hardware!r} to predict this point ({FEWEST_POINTS} batches "
+        f"of it would do), and the catalogue has no such accelerator; known are {names}",
     )
 
 

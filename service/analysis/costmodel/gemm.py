@@ -81,19 +81,13 @@ class GemmModel:
 
     @cached_property
     def roofline(self) -> Roofline:
-        """Fitted in relative error, outliers losing weight."""
-        time = np.array(list(self.times_us.values()))
-        flops = np.array([product.flops for product in self.times_us])
-        moved = np.array([product.num_elements * self.element_bytes for product in self.times_us])
-        relative = np.stack([np.ones_like(time), flops, moved], axis=1) / time[:, None]
-        scale = relative.max(axis=0)
-        weight, found = np.ones_like(time), np.zeros(3)
-        for _ in range(_ROUNDS):
-            found, _residual = nnls(relative / scale * weight[:, None], weight)
-            off = np.log(np.maximum(relative @ (found / scale), 1e-9))
-            weight = (1 + (off / _HUBER) ** 2) ** -0.25
-        overhead, per_flop, per_byte = (float(one) for one in found / scale)
-        return Roofline(overhead, _rate(per_flop), _rate(per_byte))
+        """Over all measured products."""
+        return fit_roofline(
+            counts=[1.0] * len(self.times_us),
+            flops=[product.flops for product in self.times_us],
+            moved_bytes=[one.num_elements * self.element_bytes for one in self.times_us],
+            times_us=list(self.times_us.values()),
+        )
 
     @cached_property
     def spread(self) -> float:
@@ -128,6 +122,27 @@ class GemmModel:
         nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
         weights = 1 / (distances[nearest] + 1e-6) ** 2
         return float((weights * self._bends[nearest]).sum() / weights.sum())
+
+
+def fit_roofline(
+    *,
+    counts: Sequence[float],
+    flops: Sequence[float],
+    moved_bytes: Sequence[float],
+    times_us: Sequence[float],
+) -> Roofline:
+    """Fit in relative error, outliers losing weight; `counts` are the products in each time."""
+    time = np.asarray(times_us, float)
+    terms = np.stack([np.asarray(one, float) for one in (counts, flops, moved_bytes)], axis=1)
+    relative = terms / time[:, None]
+    scale = relative.max(axis=0)
+    weight, found = np.ones_like(time), np.zeros(3)
+    for _ in range(_ROUNDS):
+        found, _residual = nnls(relative / scale * weight[:, None], weight)
+        off = np.log(np.maximum(relative @ (found / scale), 1e-9))
+        weight = (1 + (off / _HUBER) ** 2) ** -0.25
+    overhead, per_flop, per_byte = (float(one) for one in found / scale)
+    return Roofline(overhead, _rate(per_flop), _rate(per_byte))
 
 
 def merged(points: Sequence[tuple[Product, float]]) -> dict[Product, float]:

@@ -88,7 +88,12 @@ def _result(spec: PointSpec, step_us: float) -> TrialResult:
             Pass.COMPUTE: tuple(compute for _ in ranks),
         },
         collectives=[
-            timing([ns // 20 for ns in step_ns], [ns // 100 for ns in step_ns], where=one.where)
+            timing(
+                [ns // 20 for ns in step_ns],
+                [ns // 100 for ns in step_ns],
+                where=one.where,
+                message_bytes=one.message_bytes,
+            )
             for one in expected_messages(spec)
         ],
         spec=spec,

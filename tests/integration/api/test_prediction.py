@@ -113,6 +113,29 @@ def test_a_measured_series_answers_first_and_beyond_its_batches_it_says_so(
     assert beyond["step_time"]["time_us"] == pytest.approx(1380, rel=0.1)
 
 
+def test_steps_of_other_points_on_the_same_hardware_answer_for_a_new_one(
+    client: TestClient, sessions: Sessions
+) -> None:
+    client.post("/v1/sweeps", json={**BODY, "batch": [4, 8, 16, 32, 64, 128, 256, 512]})
+    measure_all(sessions, lambda spec: 100 + 10 * spec.batch / spec.tp_degree)
+    new = {
+        "hardware": HARDWARE.accelerator,
+        "model": "gpt2",
+        "phase": "train",
+        "tp_degree": 2,
+        "dtype": "float32",
+    }
+    answer = ask(client, **new, batch=64, seq=1)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["compute_time"]["basis"] == "fitted", found
+    assert "trials of mlp train on" in found["compute_time"]["calibration"]
+    assert found["compute_time"]["low_us"] < found["compute_time"]["time_us"]
+    assert 0 < found["communication_share"] < 1
+    large = ask(client, **new, batch=8192, seq=1).json()
+    assert large["compute_time"]["basis"] == "extrapolated"
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer", "words"),
     [

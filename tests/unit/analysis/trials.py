@@ -58,12 +58,16 @@ def steps(step_ns: Sequence[int], forward_ns: Sequence[int] | None = None) -> Pa
 
 
 def timing(
-    wire_ns: Sequence[int], wait_ns: Sequence[int], *, where: str = "mlp.forward"
+    wire_ns: Sequence[int],
+    wait_ns: Sequence[int],
+    *,
+    where: str = "mlp.forward",
+    message_bytes: int = 1024,
 ) -> CollectiveTiming:
     return CollectiveTiming(
         op=Collective.ALL_REDUCE,
         where=where,
-        message_bytes=1024,
+        message_bytes=message_bytes,
         wire_ns=tuple(wire_ns),
         wait_ns=tuple(wait_ns),
     )

@@ -1,0 +1,64 @@
+import random
+
+import pytest
+
+from service.analysis.costmodel.gemm import Roofline
+from service.analysis.costmodel.measured_steps import from_steps
+from service.analysis.costmodel.prediction import Basis, total
+from service.analysis.costmodel.step import products
+from workers.contract.axes import Block, Phase
+from workers.contract.catalogue import resolve_model
+from workers.contract.point import PointSpec
+
+TRUE = Roofline(overhead_us=4, flops_per_us=5e4, bytes_per_us=2e4)
+
+
+def point(model: str, tp_degree: int, batch: int) -> PointSpec:
+    return PointSpec(
+        model=resolve_model(model),
+        block=Block.LAYER,
+        phase=Phase.PREFILL,
+        tp_degree=tp_degree,
+        batch=batch,
+        seq=16,
+    )
+
+
+def true_us(spec: PointSpec) -> float:
+    return sum(
+        TRUE.time_us(product, element_bytes=spec.dtype.num_bytes) for product in products(spec)
+    )
+
+
+STEPS = [
+    (spec, true_us(spec) * random.Random(batch).uniform(0.97, 1.03))
+    for degree in (1, 2)
+    for batch in (1, 4, 16, 64)
+    for spec in [point("gpt2", degree, batch)]
+]
+
+
+@pytest.mark.parametrize(("model", "tp_degree", "batch"), [("gpt2", 4, 32), ("pythia-31m", 1, 8)])
+def test_points_of_other_models_and_degrees_follow_from_measured_ones(
+    model: str, tp_degree: int, batch: int
+) -> None:
+    steps, spec = from_steps(STEPS, calibration="test"), point(model, tp_degree, batch)
+    found = total([steps.product_time(product, point=spec) for product in products(spec)])
+    assert found.basis is Basis.FITTED
+    assert found.time_us == pytest.approx(true_us(spec), rel=0.06)
+
+
+def test_far_more_work_than_was_measured_is_extrapolation() -> None:
+    steps, spec = from_steps(STEPS, calibration="test"), point("gpt2", 1, 1024)
+    assert steps.product_time(next(products(spec)), point=spec).basis is Basis.EXTRAPOLATED
+
+
+def test_the_band_grows_with_the_noise() -> None:
+    noisy = [(spec, time * (1.5 if spec.batch == 4 else 1)) for spec, time in STEPS]
+    calm, loud = (from_steps(one, calibration="") for one in (STEPS, noisy))
+    assert loud.spread > 2 * calm.spread
+
+
+def test_a_few_points_are_no_roofline() -> None:
+    with pytest.raises(ValueError, match="8 points are the fewest"):
+        from_steps(STEPS[:3], calibration="")
