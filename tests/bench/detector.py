@@ -186,7 +186,7 @@ def missed_goals(item: Row, milliseconds: float) -> Iterator[str]:
     }.items():
         if item.recall[name] < least:
             yield f"recall below {least} for {name}"
-    for name in ALTERNATIVES.keys() - {"drift"}:
+    for name in ALTERNATIVES.keys() - {"2 %", "drift"}:
         if item.delay[name] > (5 if name == "3 %" else 7):
             yield f"delay of {name}"
     if milliseconds > 10:
