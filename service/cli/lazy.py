@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Entry] = {
     "profile": Entry("profile", "Write the trace of a profiled trial to a file.", READ),
     "compare": Entry("compare", "Compare two sweeps point by point.", READ),
     "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
+    "groups": Entry("groups", "Show how wrong intervals over warm processes are.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),
     "arrangements": Entry("arrangements", "Show what each way to cut a block costs.", READ),
     "recommend": Entry("recommend", "Say which TP degree to run a model with.", READ),

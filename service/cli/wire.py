@@ -275,6 +275,23 @@ class PairOfPoints(Wire):
     sentence: str = ""
 
 
+class GroupsPoint(Wire):
+    """A point in fresh processes and in re-formed groups."""
+
+    spec: Spec
+    fresh: Interval
+    regrouped: Interval
+    width_ratio: float
+    holds_fresh_median: bool
+
+
+class Groups(Wire):
+    """Fresh processes beside re-formed groups."""
+
+    points: tuple[GroupsPoint, ...] = ()
+    sentence: str = ""
+
+
 class Pairs(Wire):
     """All pairs of a sweep."""
 

@@ -289,6 +289,24 @@ def test_pairs_show_each_part_and_what_could_have_been_found(fake: FakeServer, r
         assert shown in outcome.out
 
 
+def test_groups_show_both_intervals_and_whether_the_narrow_one_is_right(
+    fake: FakeServer, run: Run
+) -> None:
+    measured: dict[str, object] = {"median": 100, "ci_low": 90, "ci_high": 110}
+    point: dict[str, object] = {
+        "spec": spec(tp_degree=2),
+        "fresh": measured,
+        "regrouped": {"median": 120, "ci_low": 119, "ci_high": 121},
+        "width_ratio": 0.1,
+        "holds_fresh_median": False,
+    }
+    fake.on("GET /v1/groups", Reply({"points": [point], "sentence": "0 of 1 points"}))
+    out = run("groups", "a", "b").out
+    assert fake.received[0].query == {"fresh": ["a"], "regrouped": ["b"]}
+    for shown in ("100 [90.0, 110] us", "120 [119, 121] us", "0.10x", "no", "0 of 1 points"):
+        assert shown in out
+
+
 def test_a_sweep_without_pairs_says_so(fake: FakeServer, run: Run) -> None:
     fake.on(f"GET /v1/sweeps/{SWEEP_ID}/pairs", Reply({"pairs": []}))
     assert "no pair of points" in run("pairs", SWEEP_ID).out
