@@ -1,0 +1,103 @@
+"""Commands that send a file which another program wrote."""
+
+import json
+from pathlib import Path
+
+from service.cli.exits import ExitCode
+from tests.unit.cli.answers import page
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_server import FakeServer, Reply
+
+CURVE = {
+    "hardware": "p5",
+    "op": "all_reduce",
+    "dtype": "float",
+    "num_ranks": 8,
+    "num_nodes": None,
+    "rows": [
+        {
+            "message_bytes": 1048576,
+            "out_of_place": {"time_us": 28.56, "algbw_gb_per_s": 36.7, "busbw_gb_per_s": 64.25},
+            "in_place": None,
+        }
+    ],
+    "doubts": [{"low_bytes": 1024, "high_bytes": 4096, "reason": "a step"}],
+}
+IMPORT = {
+    "num_taken": 1,
+    "num_new_curves": 1,
+    "curves": [CURVE],
+    "skipped": [{"line": 7, "reason": "broken row"}],
+    "warnings": ["the footer does not fit"],
+}
+TOPOLOGY = {
+    "num_gpus": 4,
+    "fabric": "nvlink_pairs",
+    "tp_degrees": [
+        {"tp_degree": 2, "worst_link": "NV4", "passes": "4 NVLinks", "sets": [[0, 1], [2, 3]]}
+    ],
+    "warnings": ["cut by '...'"],
+}
+
+
+def test_import_sends_the_file_as_it_is_and_names_what_was_left_out(
+    fake: FakeServer, run: Run, tmp_path: Path
+) -> None:
+    fake.on("POST /v1/results/import", Reply(IMPORT))
+    path = tmp_path / "run.txt"
+    path.write_bytes(b"\xef\xbb\xbf# nccl\r\n")
+    outcome = run("import", str(path), "--hardware", "p5", "--num-ranks", "8")
+    assert outcome.code == ExitCode.OK
+    (sent,) = fake.received
+    assert sent.body == path.read_bytes()
+    assert sent.headers["Content-Type"] == "text/plain"
+    assert sent.query == {"hardware": ["p5"], "num_ranks": ["8"], "source": ["run.txt"]}
+    assert "p5: all_reduce of float among 8 ranks: 1 rows" in outcome.out
+    assert "line 7 left out: broken row" in outcome.out
+    assert "the footer does not fit" in outcome.out
+    assert "check the configuration: messages of 1024 to 4096 bytes: a step" in outcome.out
+
+
+def test_import_sends_json_as_json(fake: FakeServer, run: Run, tmp_path: Path) -> None:
+    fake.on("POST /v1/results/import", Reply(IMPORT))
+    path = tmp_path / "run.json"
+    path.write_text('\n {"version": 3}')
+    outcome = run("import", str(path), "--hardware", "p5", "--json")
+    assert json.loads(outcome.out) == IMPORT
+    assert fake.received[0].headers["Content-Type"] == "application/json"
+
+
+def test_a_file_that_is_not_there_or_empty_sends_nothing(
+    fake: FakeServer, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").write_text(" \n")
+    for name in ("missing", "empty"):
+        outcome = run("import", str(tmp_path / name), "--hardware", "p5")
+        assert outcome.code == ExitCode.USAGE
+        assert name in outcome.err
+    assert fake.received == []
+
+
+def test_curves_are_shown_with_what_is_doubtful_of_them(fake: FakeServer, run: Run) -> None:
+    fake.on("GET /v1/curves", Reply(page(CURVE)))
+    outcome = run("curves", "--op", "all_reduce")
+    assert fake.received[0].query == {"op": ["all_reduce"]}
+    assert "28.6 us" in outcome.out
+    assert "64.25" in outcome.out
+    assert "a step" in outcome.out
+
+
+def test_curves_come_in_the_layout_of_nccl_tests_untouched(fake: FakeServer, run: Run) -> None:
+    fake.on("GET /v1/curves", Reply(text="#  size\n", content_type="text/plain"))
+    assert run("curves", "--format", "nccl-tests").out == "#  size\n"
+    assert fake.received[0].query == {"format": ["nccl-tests"]}
+
+
+def test_topology_names_the_gpus_of_each_degree(fake: FakeServer, run: Run, tmp_path: Path) -> None:
+    fake.on("POST /v1/topology", Reply(TOPOLOGY))
+    path = tmp_path / "topo.txt"
+    path.write_text("GPU0 GPU1")
+    outcome = run("topology", str(path))
+    assert "4 NVLinks" in outcome.out
+    assert "0,1  2,3" in outcome.out
+    assert "cut by '...'" in outcome.out
