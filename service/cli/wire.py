@@ -380,10 +380,9 @@ class Import(Wire):
 
 
 class BreakEven(Wire):
-    """Where one series crosses, in words."""
+    """Where one series crosses, in words, its doubts included."""
 
     sentence: str
-    quality: tuple[str, ...] = ()
 
 
 class MemoryPlan(Wire):

@@ -25,7 +25,6 @@ def breakeven(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     console = Console()
     series = found.read(BreakEven)
     for one in series:
-        notes = f" ({', '.join(one.quality)})" if one.quality else ""
-        say(console, one.sentence + notes)
+        say(console, one.sentence)
     if not series:
         say(console, "no series has two batches at a tp_degree above 1")

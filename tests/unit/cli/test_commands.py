@@ -313,8 +313,10 @@ def test_a_sweep_without_pairs_says_so(fake: FakeServer, run: Run) -> None:
 
 
 def test_breakeven_says_each_series_in_a_sentence(fake: FakeServer, run: Run) -> None:
-    fake.on("GET /v1/breakeven", Reply(page({"sentence": "mlp: from batch 12", "quality": ["x"]})))
-    assert "mlp: from batch 12 (x)" in run("breakeven", SWEEP_ID).out
+    """Whose doubts stand at its end already."""
+    sentence = "mlp: from batch 12 (x)"
+    fake.on("GET /v1/breakeven", Reply(page({"sentence": sentence, "quality": ["x"]})))
+    assert run("breakeven", SWEEP_ID).out == f"{sentence}\n"
 
 
 def test_arrangements_are_shown_with_arithmetic_and_measurement(fake: FakeServer, run: Run) -> None:
