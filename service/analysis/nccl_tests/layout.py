@@ -96,11 +96,12 @@ def _placement(cells: Sequence[str], names: Sequence[str]) -> Cells | None:
     if named["time"] == _NOT_RUN:
         return None
     check = next((named[name] for name in CHECKS if name in named), _NOT_RUN)
+    off = 0.0 if check == _NOT_RUN else float(check)
     return Cells(
         time_us=figure(named["time"]),
         algbw=figure(named["algbw"]),
         busbw=figure(named["busbw"]),
-        num_wrong=0 if check == _NOT_RUN else float(check),
+        num_wrong=off if off >= 1 else 0,  # less is the largest error, as old versions show it
     )
 
 

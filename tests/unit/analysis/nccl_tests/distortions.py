@@ -126,6 +126,20 @@ def per_iteration(text: str, rng: random.Random) -> str:
     return re.sub(r"(?m)^(#\s+size .*?(?:error|#wrong))(.*)$", rf"\1  {names}  \2  {names}", text)
 
 
+def old_layout(text: str, rng: random.Random) -> str:
+    """No root, and in place of the wrong elements the largest error."""
+
+    def narrow(row: str) -> str:
+        words = row.split()
+        if len(words) != 13:
+            return row
+        words[8], words[12] = (rng.choice(["0e+00", "2e-07", "1e-06", "N/A"]) for _ in range(2))
+        return "  ".join(words[:4] + words[5:])
+
+    header = re.sub(r"(?m)^(#\s+size .*)$", lambda m: m[0].replace("root", "    "), text)
+    return _each_row(header.replace("#wrong", " error"), narrow)
+
+
 DISTORTIONS: Sequence[Distortion] = (
     with_windows_line_ends,
     with_byte_order_mark,
@@ -141,6 +155,7 @@ DISTORTIONS: Sequence[Distortion] = (
     with_logs_in_rows,
     with_warnings_in_rows,
     per_iteration,
+    old_layout,
 )
 
 
