@@ -6,7 +6,8 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.terminal import say
+from service.cli.options import AsJson
+from service.cli.terminal import print_json, say
 
 app = typer.Typer()
 
@@ -18,7 +19,7 @@ Output = Annotated[
 
 
 @app.command()
-def profile(trial_id: TrialId, *, output: Output = None) -> None:
+def profile(trial_id: TrialId, *, output: Output = None, as_json: AsJson = False) -> None:
     """Write the trace of a profiled trial to a file.
 
     Gzip, for chrome://tracing or ui.perfetto.dev. A sweep with `"profile": true` has one of each
@@ -28,4 +29,7 @@ def profile(trial_id: TrialId, *, output: Output = None) -> None:
         trace = client.get(f"/v1/trials/{trial_id}/profile").body
     path = output or Path(f"{trial_id}.trace.json.gz")
     path.write_bytes(trace)
+    if as_json:
+        print_json({"path": str(path), "num_bytes": len(trace)})
+        return
     say(Console(), f"{path}: {len(trace)} bytes")
