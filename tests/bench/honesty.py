@@ -69,7 +69,7 @@ class Size:
     """For each point of a pair in one set."""
 
 
-LONG = Size(num_groups=7, num_pairs=30, num_series=10, num_planted_series=2, max_time_s=0.15)
+LONG = Size(num_groups=9, num_pairs=30, num_series=10, num_planted_series=2, max_time_s=0.12)
 QUICK = Size(num_groups=3, num_pairs=3, num_series=2, num_planted_series=1, max_time_s=0.1)
 
 Pair = list[tuple[MeasuredTrial, MeasuredTrial]]
@@ -331,7 +331,9 @@ def main() -> int:
     size = QUICK if parser.parse_args().quick else LONG
     began = time.perf_counter()
     equal = [measure_series(size, number) for number in range(size.num_series)]
-    say("measured", series=size.num_series, seconds=round(time.perf_counter() - began))
+    wall_s = time.perf_counter() - began
+    per_pair = round(wall_s / size.num_series / size.num_pairs, 1)
+    say("measured", series=size.num_series, seconds=round(wall_s), per_pair_with_starts=per_pair)
     planted = {
         part: [
             pair
