@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine, inspect
 
 from service.errors import ConflictError
+from service.reports import pairs
 from service.store import points, queue, results, samples, schema
 from service.store.engine import Sessions
 from service.store.leases import Failure
@@ -81,6 +82,8 @@ def test_both_points_have_their_own_results_and_samples(
     with sessions.reading() as session:
         trials = results.measured(session, ResultFilter(sweep_ids=(sweep.id,)))
         shown = points.page(session, sweep.id, limit=10).items
+        judged = pairs.find(session, sweep.id)
+        assert [(pair.num_groups, pair.parts[0].ratio) for pair in judged.pairs] == [(2, 2)] * 2
         assert len(trials) == 8
         for trial in trials:
             (own, *_) = samples.find(session, trial.id, trial.point_id)[Pass.CLEAN]
