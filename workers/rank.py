@@ -74,7 +74,10 @@ class Rank:
         return int(store.port)
 
     def join(self, rendezvous: Rendezvous) -> None:
-        """Form the group with the other ranks, and a sub-group for each degree."""
+        """Form the group with the other ranks, and a sub-group for each degree.
+
+        Seats at the backend's own collectives are taken at once: a trial need not wait for them.
+        """
         self._timeout_s = rendezvous.timeout_s
         if self._setup.size > 1:
             self._communicator = Communicator.form(
@@ -84,6 +87,9 @@ class Rank:
                 device=self._device,
                 store=self._store,
             )
+        for degree in rendezvous.degrees:
+            if self._setup.rank < degree:
+                self._seat(degree, CollectiveImpl.BACKEND)
 
     def measure(self, order: TrialOrder) -> RankResult:
         """Prove the points, if that was not done before, and time them with ranks 0..tp_degree-1.

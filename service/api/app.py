@@ -37,6 +37,7 @@ from service.api.feed import Feed
 from service.api.route import routes_of
 from service.api.state import Service
 from service.settings import Settings
+from service.store.commits import CommitWatch
 from service.store.engine import Sessions
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -88,7 +89,12 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
         settings=settings,
         sessions=sessions,
         access=access_of(settings),
-        feed=Feed(sessions, poll_s=settings.stream_poll_s, max_listeners=settings.max_streams),
+        feed=Feed(
+            sessions,
+            CommitWatch(sessions.engine),
+            poll_s=settings.stream_poll_s,
+            max_listeners=settings.max_streams,
+        ),
     )
     problems.install(app, list(routes_of(ROUTERS)))
     for router in ROUTERS:
@@ -102,6 +108,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     service: Service = app.state.service
     service.feed.close()
+    await service.feed.wait_closed()
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -78,6 +78,15 @@ def test_a_stream_resumes_after_the_last_event_that_was_seen(
             assert list(read_events(answer)) == everything[seen:]
 
 
+def test_who_comes_late_need_not_wait_for_the_next_commit(address: str) -> None:
+    url = _submit(address)
+    with httpx2.stream("GET", url, timeout=TIMEOUT) as early:
+        assert next(read_events(early)).kind == "sweep_created"
+        for _ in range(3):
+            with httpx2.stream("GET", url, timeout=TIMEOUT) as late:
+                assert next(read_events(late)).kind == "sweep_created"
+
+
 def test_nobody_is_asked_to_reconnect_to_a_sweep_that_is_over(
     address: str, sessions: Sessions
 ) -> None:
