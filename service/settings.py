@@ -44,7 +44,7 @@ class Settings(BaseSettings):
     """Bytes of a request's body."""
     max_streams: int = Field(default=1_000, ge=1)
     """Event streams one API process serves at once."""
-    stream_poll_s: Seconds = 0.005
+    stream_poll_s: Seconds = 0.002
     """How often an event stream asks whether anything was committed."""
     stream_heartbeat_s: Seconds = 15
     """How often an event stream that has nothing to say sends a comment."""

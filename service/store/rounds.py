@@ -1,6 +1,9 @@
 """Further rounds of a sweep that refines its break-evens: new points, queued as the last end."""
 
-from sqlalchemy import func, insert, select, update
+from datetime import datetime
+from functools import cache
+
+from sqlalchemy import Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from service.analysis.breakeven import Times
@@ -16,6 +19,7 @@ from service.store.submission import point_row, random_order, trial_row
 from workers.contract.point import PointSpec
 from workers.contract.refine import Refine
 from workers.contract.sharding import judge
+from workers.contract.sweep import SweepSpec
 
 
 def begin_next(session: Session, sweep_id: str) -> bool:
@@ -23,17 +27,20 @@ def begin_next(session: Session, sweep_id: str) -> bool:
 
     The sweep is locked, and none of its trials is queued or held.
     """
-    sweep = session.execute(
-        select(
-            SweepRow.spec, SweepRow.seed, SweepRow.cancel_requested_at, SweepRow.num_replicates
-        ).where(SweepRow.id == sweep_id)
-    ).one()
+    sweep = session.connection().execute(_sweep(), {"ended_sweep_id": sweep_id}).one()
     if sweep.spec.refine is None or sweep.cancel_requested_at is not None:
         return False
     points = _wanted(session, sweep_id, sweep.spec.refine, asked=sweep.spec.batch)
     if points:
         _queue(session, sweep_id, points, seed=sweep.seed, num_replicates=sweep.num_replicates)
     return bool(points)
+
+
+@cache
+def _sweep() -> Select[SweepSpec, int, datetime | None, int]:
+    return select(
+        SweepRow.spec, SweepRow.seed, SweepRow.cancel_requested_at, SweepRow.num_replicates
+    ).where(SweepRow.id == bindparam("ended_sweep_id"))
 
 
 def _wanted(

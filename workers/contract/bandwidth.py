@@ -13,7 +13,7 @@ def bus_factor(collective: Collective, *, num_ranks: int) -> float:
         case Collective.ALL_GATHER | Collective.REDUCE_SCATTER:
             return (num_ranks - 1) / num_ranks
         case Collective.SEND_RECV:
-            return 1.0
+            return 1.0 if num_ranks > 1 else 0.0
         case _:
             assert_never(collective)
 

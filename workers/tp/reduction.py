@@ -1,6 +1,7 @@
 """Whether the unsharded twin fits, and the smaller shape that stands in where it does not."""
 
-import psutil
+from pathlib import Path
+
 import torch
 
 from workers.contract.point import PointSpec
@@ -25,7 +26,14 @@ def free_bytes(device: torch.device, *, num_ranks: int) -> int:
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    return int(psutil.virtual_memory().available * SHARE_OF_HOST / num_ranks)
+    return int(_available_on_host() * SHARE_OF_HOST / num_ranks)
+
+
+def _available_on_host() -> int:
+    """Bytes that new processes may take before Linux begins to swap."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    (kibibytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return int(kibibytes) << 10
 
 
 def halvings_needed(spec: PointSpec, *, memory_bytes: int, reference_bytes: int) -> int:

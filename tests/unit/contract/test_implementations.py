@@ -123,7 +123,8 @@ def test_an_implementation_of_the_all_reduce_alone_is_refused_where_more_is_sent
         return
     assert rejection is not None
     assert (rejection.field, rejection.value) == ("collective_impl", impl)
-    assert f"arrangement={arrangement} also needs all_gather" in rejection.reason
+    other = "send_recv" if arrangement is Arrangement.LAYER_SPLIT else "all_gather"
+    assert f"arrangement={arrangement} also needs {other}" in rejection.reason
     assert "collective_impl=backend works" in rejection.reason
     alone = spec.model_copy(update={"tp_degree": rejection.valid_tp_degrees[0]})
     assert judge_impl(alone) is None
