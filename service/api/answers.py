@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel
 
+from service.analysis import plan
 from service.analysis.summary import CollectiveSummary, TrialSummary
-from service.api import plan
 from service.api.examples import MEMORY, SWEEPS
 from service.api.paging import Page
 from service.api.sweeps import PreviewReport

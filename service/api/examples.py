@@ -83,6 +83,31 @@ TOKENS: dict[str, Example] = {
     )
 }
 
+SCHEDULES: dict[str, Example] = {
+    "nightly": Example(
+        summary="Every night at 02:00 in Berlin; a night that was missed is made up for once",
+        value={
+            "name": "nightly",
+            "cron": "0 2 * * *",
+            "zone": "Europe/Berlin",
+            "sweep": {
+                "models": "pythia-31m",
+                "blocks": "mlp",
+                "tp_degree": [1, 2],
+                "batch": [1, 64],
+                "sampling": {"max_time_s": 1},
+            },
+        },
+    )
+}
+
+PAUSES: dict[str, Example] = {
+    "holiday": Example(
+        summary="The machines are away",
+        value={"reason": "the machines are moved", "until": "2099-01-01T00:00:00Z"},
+    )
+}
+
 MEMORY: dict[str, Example] = {
     "training": Example(
         summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Header, Query, Response
 from pydantic import Field
 
-from service.api import plan
+from service.analysis import plan
 from service.api.auth import Reader, Submitter
 from service.api.examples import SWEEPS
 from service.api.paging import Page, PageParameters

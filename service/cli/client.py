@@ -101,6 +101,10 @@ class Client:
                 continue
         return self._send(request)
 
+    def delete(self, path: str) -> None:
+        """Remove one resource."""
+        self._send(self._request("DELETE", path))
+
     def events(self, path: str, *, last_event_id: str) -> Iterator[httpx2.ServerSentEvent]:
         """Events until the server ends the stream; UnreachableError when the connection breaks."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}

@@ -13,6 +13,7 @@ from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
 from service.dispatch.outcomes import Outcome
 from service.dispatch.placement import GroupPlan
 from service.dispatch.station import Station
+from service.dispatch.timekeeper import Timekeeper
 from service.dispatch.turn import Turn
 from service.dispatch.worker_group import WorkerGroup
 from service.settings import Settings
@@ -75,6 +76,7 @@ class Dispatcher:
             max_attempts=settings.max_attempts,
         )
         self._turn = Turn(self._books, ttl_s=settings.lease_ttl_s, clock=clock)
+        self._timekeeper = Timekeeper(sessions, max_points=settings.max_points, clock=clock)
         self._commits = CommitWatch(sessions.engine)
         self._lookout = Lookout(
             executor.wait,
@@ -115,6 +117,7 @@ class Dispatcher:
         if self._has_lost_authority:
             log.error("lease_outlived", pool=self._settings.pool)
             return False
+        self._timekeeper.look()
         if not self._unwritten and not self._turn.is_due(self._stations):
             return True
         return self._write()

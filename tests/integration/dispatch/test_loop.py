@@ -8,10 +8,11 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from service.analysis.schedules.spec import ScheduleSpec
 from service.dispatch.identity import Owner
 from service.dispatch.loop import EXIT_OK, EXIT_TRY_AGAIN
 from service.dispatch.placement import offer_of
-from service.store import fleet, sweeps
+from service.store import fleet, schedules, sweeps
 from service.store.engine import Sessions
 from service.store.models.result import ResultRow
 from service.store.states import AttemptOutcome, SweepState, TrialState
@@ -59,6 +60,21 @@ def test_two_nodes_measure_two_replicates_at_the_same_time(bench: Bench) -> None
     assert sorted(group.group_id for group in executor.groups.started) == ["a-g0", "b-g1"]
     for group in executor.groups.started:
         assert len({order.replicate for order in group.orders}) == 1
+
+
+def test_a_schedule_that_is_due_is_started_and_measured(bench: Bench) -> None:
+    asked = {"name": "often", "cron": "* * * * *", "sweep": sweep_spec(batches=1)}
+    with bench.sessions.writing() as session:
+        spec = ScheduleSpec.model_validate(asked)
+        schedule = schedules.create(session, spec, created_by="test")
+    dispatcher, _ = bench.dispatcher()
+    dispatcher.turn()
+    bench.time.pass_(60)
+    bench.until(dispatcher, lambda: num_results(bench) == 2)
+    with bench.sessions.reading() as session:
+        (fired,) = schedules.decisions(session, schedule.id, limit=5).items
+    assert fired.sweep_id is not None
+    assert bench.states(fired.sweep_id) == {TrialState.SUCCEEDED: 2}
 
 
 def test_a_node_is_registered_when_it_arrives(bench: Bench) -> None:

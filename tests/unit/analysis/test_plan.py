@@ -2,7 +2,7 @@ from time import process_time
 
 import pytest
 
-from service.api import plan
+from service.analysis import plan
 from service.errors import InvalidSpecError, QuotaError
 from tests.unit.api.nodes import GIB, node
 from workers.contract.hardware import NodeFacts

@@ -1,0 +1,139 @@
+"""What a schedule is asked to do, and what is wrong with it where something is."""
+
+import difflib
+import re
+import zoneinfo
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Self
+
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, Field, StrictInt, StringConstraints, model_validator
+
+from workers.contract.frozen import Frozen, Label
+from workers.contract.sweep import SweepSpec
+
+FIELDS = {
+    "minute": "0-59",
+    "hour": "0-23",
+    "day-of-month": "1-31 or L",
+    "month": "1-12 or JAN-DEC",
+    "day-of-week": "0-7 or SUN-SAT",
+}
+LONGEST_JITTER_S = 6 * 3600
+MOST_CATCH_UPS = 50
+MOST_TAGS = 50
+TAG = "schedule"
+"""Every sweep that a schedule starts has its name under this tag."""
+
+_EXAMPLE = "'0 2 * * *' is every night at 02:00"
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _check_cron(cron: str) -> str:
+    parts = cron.split()
+    if len(parts) != len(FIELDS):
+        named = " ".join(FIELDS)
+        raise ValueError(f"{len(parts)} fields where there are five: {named}; {_EXAMPLE}")
+    try:
+        first = next(CronSim(cron, _LONG_AGO), None)
+    except CronSimError as error:
+        raise ValueError(_wrong_field(parts, str(error))) from None
+    if first is None:
+        raise ValueError(f"no day ever fits; {_EXAMPLE}")
+    return " ".join(parts)
+
+
+def _wrong_field(parts: list[str], message: str) -> str:
+    name = message.removeprefix("Bad ")
+    value = dict(zip(FIELDS, parts, strict=True)).get(name)
+    if value is None:
+        return f"{message}; {_EXAMPLE}"
+    forms = "*, a-b, a,b and */n"
+    return f"the {name} {value!r} is not possible; it takes {FIELDS[name]} with {forms}; {_EXAMPLE}"
+
+
+def _check_zone(zone: str) -> str:
+    known = zoneinfo.available_timezones()
+    if zone in known:
+        return zone
+    by_fold = {name.casefold(): name for name in known}
+    places = {name.rpartition("/")[2].casefold(): name for name in sorted(known, reverse=True)}
+    wanted = re.sub(r"\s+", "_", zone.strip()).casefold()
+    near = [
+        table[match]
+        for table in (by_fold, places)
+        for match in difflib.get_close_matches(wanted, table, n=3, cutoff=0.7)
+    ]
+    hint = ", ".join(list(dict.fromkeys(near))[:3]) or "Europe/Berlin, America/New_York, UTC"
+    raise ValueError(f"no such zone in the IANA database; there are for example: {hint}")
+
+
+Cron = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_cron)]
+Zone = Annotated[str, StringConstraints(max_length=100), AfterValidator(_check_zone)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+"""A name that fits into a path."""
+
+
+class CatchUp(StrEnum):
+    """What becomes of starts that were missed while nothing could start them."""
+
+    SKIP = "skip"
+    LATEST = "latest"
+    ALL = "all"
+
+
+class Overlap(StrEnum):
+    """What becomes of a start while a sweep of the same schedule is not over."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    CANCEL_PREVIOUS = "cancel_previous"
+
+
+class ScheduleSpec(Frozen):
+    """A sweep that is measured again and again."""
+
+    name: Name = Field(description="Letters, digits, and . _ - after the first.")
+    cron: Cron = Field(description="Minute, hour, day of month, month, day of week.")
+    zone: Zone = Field(default="UTC", description="IANA name; daylight saving is followed.")
+    sweep: SweepSpec
+    baseline: Label | None = Field(
+        default=None, description="Name of the baseline that its sweeps are to be held against."
+    )
+    catch_up: CatchUp = CatchUp.LATEST
+    most_catch_ups: StrictInt = Field(
+        default=3, ge=1, le=MOST_CATCH_UPS, description="With `all`: the newest so many."
+    )
+    overlap: Overlap = Overlap.SKIP
+    jitter_s: StrictInt = Field(
+        default=0,
+        ge=0,
+        le=LONGEST_JITTER_S,
+        description="Every start is put off by a fixed part of this, chosen by a hash of the id.",
+    )
+
+    @model_validator(mode="after")
+    def _several_at_once_have_to_queue(self) -> Self:
+        if self.catch_up is CatchUp.ALL and self.overlap is not Overlap.QUEUE:
+            raise ValueError(
+                f"catch_up 'all' starts several at once, and overlap {self.overlap.value!r} leaves "
+                "one of them; use overlap 'queue', or catch_up 'latest'"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _tag_is_the_schedules(self) -> Self:
+        if TAG in self.sweep.tags:
+            raise ValueError(f"the tag {TAG!r} of the sweep is set by the schedule; leave it out")
+        if len(self.sweep.tags) >= MOST_TAGS:
+            raise ValueError(
+                f"the sweep has {len(self.sweep.tags)} tags; {MOST_TAGS - 1} leave room for "
+                f"{TAG!r}, which is added"
+            )
+        return self
+
+    @property
+    def started_sweep(self) -> SweepSpec:
+        """What one start measures."""
+        return self.sweep.model_copy(update={"tags": {**self.sweep.tags, TAG: self.name}})

@@ -1,0 +1,155 @@
+"""Schedules: created, looked at, changed, paused, started by hand, deleted; and their decisions."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Response
+from pydantic import AfterValidator, Field, StringConstraints
+
+from service.analysis import plan
+from service.analysis.schedules.spec import ScheduleSpec
+from service.api.auth import Reader, Submitter
+from service.api.examples import PAUSES, SCHEDULES
+from service.api.paging import Page, PageParameters
+from service.api.parameters import Moment
+from service.api.route import ApiRoute, Responses
+from service.api.state import Service, ServiceDep
+from service.reports import schedules as reports
+from service.reports.schedules import DecisionReport, ScheduleReport
+from service.store import firing, fleet, schedules
+from workers.contract.frozen import LARGEST_LABEL, Frozen
+
+router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=ApiRoute)
+
+ScheduleBody = Annotated[ScheduleSpec, Body(openapi_examples=SCHEDULES)]
+TAKEN: Responses = {409: {"description": "There is another schedule of this name."}}
+
+
+def _in_the_future(moment: datetime) -> datetime:
+    if moment <= datetime.now(UTC):
+        raise ValueError("the time has passed; a pause until then would be over")
+    return moment
+
+
+class PauseRequest(Frozen):
+    """Why nothing is to be started, and until when."""
+
+    reason: Annotated[
+        str,
+        StringConstraints(
+            min_length=1, max_length=LARGEST_LABEL, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$"
+        ),
+    ]
+    until: Annotated[Moment, AfterValidator(_in_the_future)] | None = Field(
+        default=None, description="Without, until it is resumed."
+    )
+
+
+@router.post("", status_code=201, responses=TAKEN)
+def create_schedule(
+    spec: ScheduleBody, response: Response, service: ServiceDep, caller: Submitter
+) -> ScheduleReport:
+    """Measure a sweep at every time that a cron expression names in a zone, from now on."""
+    _refuse_what_cannot_run(service, spec)
+    with service.sessions.writing() as session:
+        created = schedules.create(session, spec, created_by=caller.name)
+        report = reports.find(session, created.id)
+    response.headers["Location"] = f"/v1/schedules/{report.id}"
+    return report
+
+
+@router.get("")
+def list_schedules(service: ServiceDep, caller: Reader) -> Page[ScheduleReport]:
+    """Every schedule, by name."""
+    del caller
+    with service.sessions.reading() as session:
+        return Page(items=list(reports.list_all(session)), next_cursor=None)
+
+
+@router.get("/{schedule}")
+def get_schedule(schedule: str, service: ServiceDep, caller: Reader) -> ScheduleReport:
+    """One schedule, by id or name, and when it starts next."""
+    del caller
+    with service.sessions.reading() as session:
+        return reports.find(session, schedule)
+
+
+@router.put("/{schedule}", responses=TAKEN)
+def replace_schedule(
+    schedule: str, spec: ScheduleBody, service: ServiceDep, caller: Submitter
+) -> ScheduleReport:
+    """Change a schedule as a whole; what it named before is decided as it was, first."""
+    del caller
+    _refuse_what_cannot_run(service, spec)
+    with service.sessions.writing() as session:
+        known = schedules.find(session, schedule, lock=True)
+        firing.fire_due(session, known, max_points=service.settings.max_points)
+        schedules.replace(session, known.id, spec)
+        return reports.find(session, known.id)
+
+
+@router.delete("/{schedule}", status_code=204)
+def delete_schedule(schedule: str, service: ServiceDep, caller: Submitter) -> None:
+    """Forget a schedule and its decisions; the sweeps it started stay."""
+    del caller
+    with service.sessions.writing() as session:
+        schedules.remove(session, schedule)
+
+
+@router.post("/{schedule}/run", status_code=202)
+def run_schedule(schedule: str, service: ServiceDep, caller: Submitter) -> DecisionReport:
+    """Start its sweep now, also while it is paused or another of its sweeps is not over."""
+    with service.sessions.writing() as session:
+        known = schedules.find(session, schedule, lock=True)
+        decided = firing.run_now(
+            session, known, asked_by=caller.name, max_points=service.settings.max_points
+        )
+    return DecisionReport.of(decided)
+
+
+@router.post("/{schedule}/pause")
+def pause_schedule(
+    schedule: str,
+    request: Annotated[PauseRequest, Body(openapi_examples=PAUSES)],
+    service: ServiceDep,
+    caller: Submitter,
+) -> ScheduleReport:
+    """Start nothing; each time that is left out is kept with the reason."""
+    del caller
+    with service.sessions.writing() as session:
+        known = schedules.find(session, schedule, lock=True)
+        schedules.pause(session, known.id, reason=request.reason, until=request.until)
+        return reports.find(session, known.id)
+
+
+@router.post("/{schedule}/resume")
+def resume_schedule(schedule: str, service: ServiceDep, caller: Submitter) -> ScheduleReport:
+    """End a pause; what it left out is not made up for."""
+    del caller
+    with service.sessions.writing() as session:
+        known = schedules.find(session, schedule, lock=True)
+        firing.fire_due(session, known, max_points=service.settings.max_points)
+        schedules.resume(session, known.id)
+        return reports.find(session, known.id)
+
+
+@router.get("/{schedule}/decisions")
+def list_decisions(
+    schedule: str,
+    which: Annotated[PageParameters, Query()],
+    service: ServiceDep,
+    caller: Reader,
+) -> Page[DecisionReport]:
+    """What became of every time it named, and why; newest first."""
+    del caller
+    with service.sessions.reading() as session:
+        found = reports.decisions(session, schedule, limit=which.limit, cursor=which.cursor)
+    return Page(items=list(found.items), next_cursor=found.next_cursor)
+
+
+def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:
+    """A schedule that the known machines could never measure is told so at once, not at night."""
+    with service.sessions.reading() as session:
+        nodes = [node.facts for node in fleet.nodes(session)]
+    expansion = plan.expand(spec.sweep, nodes=nodes, max_points=service.settings.max_points)
+    plan.refuse_nothing_left(expansion)
