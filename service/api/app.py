@@ -9,12 +9,14 @@ from fastapi.routing import APIRoute
 
 from service.api import (
     arrangements,
+    baselines,
     breakeven,
     claims,
     comparison,
     curves,
     docs,
     events,
+    fingerprints,
     groups,
     health,
     memory,
@@ -48,6 +50,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     results.router,
     trials.router,
     schedules.router,
+    baselines.router,
+    fingerprints.router,
     comparison.router,
     groups.router,
     breakeven.router,

@@ -11,10 +11,13 @@ from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import comparison as reports
 from service.reports.comparison import ComparisonReport
-from service.store import sweeps
+from service.store import baselines
 from service.store.result_filter import ResultFilter
 
 router = APIRouter(prefix="/v1/compare", tags=["analysis"], route_class=ApiRoute)
+
+
+SIDE = "Id of a sweep, or name of a baseline."
 
 
 class ComparisonParameters(BaseModel):
@@ -22,8 +25,8 @@ class ComparisonParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    baseline: str = Field(min_length=1, max_length=200, description="Id of a sweep.")
-    candidate: str = Field(min_length=1, max_length=200, description="Id of a sweep.")
+    baseline: str = Field(min_length=1, max_length=200, description=SIDE)
+    candidate: str = Field(min_length=1, max_length=200, description=SIDE)
     tolerance: float = Field(
         default=DEFAULT_TOLERANCE, gt=0, lt=1, description="Relative change that does not matter."
     )
@@ -36,12 +39,11 @@ def compare_sweeps(
     """Points matched by spec and hardware: ratio of step times, interval and verdict."""
     del caller
     with service.sessions.reading() as session:
-        for sweep_id in (which.baseline, which.candidate):
-            sweeps.find(session, sweep_id)
+        before, after = (baselines.resolve(session, n) for n in (which.baseline, which.candidate))
         return reports.between(
             session,
-            ResultFilter(sweep_ids=(which.baseline,)),
-            ResultFilter(sweep_ids=(which.candidate,)),
+            ResultFilter(sweep_ids=(before,)),
+            ResultFilter(sweep_ids=(after,)),
             baseline_name=which.baseline,
             candidate_name=which.candidate,
             tolerance=which.tolerance,

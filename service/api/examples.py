@@ -108,6 +108,22 @@ PAUSES: dict[str, Example] = {
     )
 }
 
+BASELINES: dict[str, Example] = {
+    "release": Example(
+        summary="What the next nights are held against",
+        value={
+            "name": "release-1.4",
+            "sweep": "01990000-0000-7000-8000-000000000001",
+            "note": "as it was shipped",
+            "expires_at": "2099-01-01T00:00:00Z",
+        },
+    )
+}
+
+BASELINE_CHANGES: dict[str, Example] = {
+    "renamed": Example(summary="Another name, and no end", value={"name": "v1", "expires_at": None})
+}
+
 MEMORY: dict[str, Example] = {
     "training": Example(
         summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import AfterValidator, Field, StringConstraints
+from sqlalchemy.orm import Session
 
 from service.analysis import plan
 from service.analysis.schedules.spec import ScheduleSpec
@@ -14,9 +15,10 @@ from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
+from service.errors import FieldError, InvalidRequestError, NotFoundError
 from service.reports import schedules as reports
 from service.reports.schedules import DecisionReport, ScheduleReport
-from service.store import firing, fleet, schedules
+from service.store import baselines, firing, fleet, schedules
 from workers.contract.frozen import LARGEST_LABEL, Frozen
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=ApiRoute)
@@ -151,5 +153,15 @@ def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:
     """A schedule that the known machines could never measure is told so at once, not at night."""
     with service.sessions.reading() as session:
         nodes = [node.facts for node in fleet.nodes(session)]
+        if spec.baseline is not None:
+            _refuse_unknown_baseline(session, spec.baseline)
     expansion = plan.expand(spec.sweep, nodes=nodes, max_points=service.settings.max_points)
     plan.refuse_nothing_left(expansion)
+
+
+def _refuse_unknown_baseline(session: Session, name: str) -> None:
+    try:
+        baselines.find(session, name)
+    except NotFoundError as error:
+        errors = (FieldError(pointer="/baseline", detail=error.detail),)
+        raise InvalidRequestError(f"/baseline: {error.detail}", errors=errors) from None

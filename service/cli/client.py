@@ -101,6 +101,11 @@ class Client:
                 continue
         return self._send(request)
 
+    def patch(self, path: str, body: bytes) -> Answer:
+        """Change part of one resource."""
+        headers = {"Content-Type": "application/json"}
+        return self._send(self._request("PATCH", path, body=body, headers=headers))
+
     def delete(self, path: str) -> None:
         """Remove one resource."""
         self._send(self._request("DELETE", path))

@@ -1,6 +1,8 @@
 import hashlib
 import json
 
+from pydantic import JsonValue
+
 from workers.contract.frozen import Frozen
 
 
@@ -60,10 +62,15 @@ class Hardware(Frozen):
     """MIG profile or power-cap class, where not the default."""
 
     @property
+    def identity(self) -> dict[str, JsonValue]:
+        """All that `hardware_key` is a hash of; a field at its default is left out."""
+        identity: dict[str, JsonValue] = self.model_dump(mode="json", exclude_defaults=True)
+        return identity
+
+    @property
     def hardware_key(self) -> str:
-        """128 bits over the fields above."""
-        identity = self.model_dump(mode="json", exclude_defaults=True)
-        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        """128 bits over `identity`."""
+        canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
         return "h1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 

@@ -2,7 +2,7 @@ import hashlib
 import json
 from typing import assert_never
 
-from pydantic import Field, StrictInt
+from pydantic import Field, JsonValue, StrictInt
 
 from workers.contract.axes import (
     Arrangement,
@@ -93,13 +93,19 @@ class PointSpec(Frozen):
         return max(1, self.tp_degree // self.model.num_key_value_heads)
 
     @property
-    def spec_key(self) -> str:
-        """Identity of the point along time: 128 bits over what is measured, not what it is called.
+    def identity(self) -> dict[str, JsonValue]:
+        """What is measured, not what it is called: all that `spec_key` is a hash of.
 
         A field at its default is left out, so that a new axis never changes the keys of old points.
         """
-        identity = self.model_dump(mode="json", exclude_defaults=True)
-        identity["model"].pop("name", None)
+        identity: dict[str, JsonValue] = self.model_dump(
+            mode="json", exclude_defaults=True, exclude={"model": {"name"}}
+        )
         identity["method_version"] = METHOD_VERSION
-        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return identity
+
+    @property
+    def spec_key(self) -> str:
+        """Identity of the point along time: 128 bits over `identity`."""
+        canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
         return "p1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]

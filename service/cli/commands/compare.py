@@ -21,8 +21,12 @@ MOST_UNMATCHED = 20
 
 @app.command()
 def compare(
-    baseline: Annotated[str, typer.Argument(help="Id of the sweep that was before.")],
-    candidate: Annotated[str, typer.Argument(help="Id of the sweep that came after.")],
+    baseline: Annotated[
+        str, typer.Argument(help="The sweep that was before: id, or a baseline's name.")
+    ],
+    candidate: Annotated[
+        str, typer.Argument(help="The one that came after: id, or a baseline's name.")
+    ],
     *,
     tolerance: Annotated[
         float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)

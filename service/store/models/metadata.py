@@ -1,7 +1,18 @@
 """Every table, for migrations and their tests: importing this module loads all of them."""
 
-from service.store.models import curve, event, fleet, point, result, schedule, sweep, token, trial
+from service.store.models import (
+    baseline,
+    curve,
+    event,
+    fleet,
+    point,
+    result,
+    schedule,
+    sweep,
+    token,
+    trial,
+)
 from service.store.models.declarative import Rows
 
-TABLE_MODULES = (curve, event, fleet, point, result, schedule, sweep, token, trial)
+TABLE_MODULES = (baseline, curve, event, fleet, point, result, schedule, sweep, token, trial)
 METADATA = Rows.metadata

@@ -67,9 +67,8 @@ def test_a_schedule_that_is_due_is_started_and_measured(bench: Bench) -> None:
     with bench.sessions.writing() as session:
         spec = ScheduleSpec.model_validate(asked)
         schedule = schedules.create(session, spec, created_by="test")
+    bench.time.pass_(58)
     dispatcher, _ = bench.dispatcher()
-    dispatcher.turn()
-    bench.time.pass_(60)
     bench.until(dispatcher, lambda: num_results(bench) == 2)
     with bench.sessions.reading() as session:
         (fired,) = schedules.decisions(session, schedule.id, limit=5).items

@@ -104,7 +104,7 @@ def serving() -> Iterator[FakeServer]:
             if reply.status != 204:
                 self.wfile.write(reply.payload)
 
-        do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - its names there
+        do_GET = do_POST = do_DELETE = do_PATCH = _serve  # noqa: N815 - its names there
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
             """Keep quiet."""

@@ -1,0 +1,100 @@
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+
+from service.cli.check_report import SLOWER, annotations, junit
+from service.cli.client import Client
+from service.cli.configuration import load_settings
+from service.cli.exits import ExitCode
+from service.cli.failures import UsageError
+from service.cli.options import AsJson, SweepId
+from service.cli.terminal import print_json, say
+from service.cli.verdicts import ratio_with_interval
+from service.cli.wire import Comparison, Sweep
+
+app = typer.Typer()
+
+
+@app.command()
+def check(
+    sweep_id: SweepId,
+    *,
+    baseline: Annotated[str, typer.Option(help="Name of a baseline, or id of a sweep.")],
+    tolerance: Annotated[
+        float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
+    ] = None,
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")
+    ] = None,
+    github: Annotated[
+        bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell CI whether a sweep is slower than a baseline.
+
+    The exit code is 1 where a point or the whole is slower, the sweep did not succeed as a whole,
+    or no point can be compared. Points that cannot be told do not fail.
+    """
+    wanted = {"baseline": baseline, "candidate": sweep_id}
+    if tolerance is not None:
+        wanted["tolerance"] = str(tolerance)
+    with Client.connect(load_settings()) as client:
+        answer = client.get("/v1/compare", wanted)
+        sweep = client.get(f"/v1/sweeps/{quote(sweep_id, safe='')}").read(Sweep)
+    found = answer.read(Comparison)
+    problem = _problem(sweep, found)
+    if junit_file is not None:
+        body = junit(found, baseline=baseline, candidate=sweep_id, problem=problem)
+        _write(junit_file, body)
+    if as_json:
+        print_json(answer.document)
+    elif github:
+        for line in annotations(found, problem=problem):
+            typer.echo(line)
+    else:
+        _show(found, problem)
+    passes = problem is None and not _is_slower(found)
+    raise typer.Exit(ExitCode.OK if passes else ExitCode.NEGATIVE)
+
+
+def _is_slower(found: Comparison) -> bool:
+    ratios = [*found.points, *([] if found.overall is None else [found.overall])]
+    return any(ratio.verdict == SLOWER for ratio in ratios)
+
+
+def _problem(sweep: Sweep, found: Comparison) -> str | None:
+    """What speaks against the sweep as a whole, whatever its points say."""
+    if not sweep.is_over:
+        return f"sweep {sweep.id} is not over; follow it with: tpsweep watch {sweep.id}"
+    if sweep.state != "succeeded":
+        return f"sweep {sweep.id} is {sweep.state}; tpsweep sweeps {sweep.id} says why"
+    if not found.points:
+        return "no point was measured on both sides on the same hardware"
+    return None
+
+
+def _show(found: Comparison, problem: str | None) -> None:
+    console = Console()
+    for point in found.points:
+        if point.verdict == SLOWER:
+            say(console, f"slower: {point.spec.label}: {ratio_with_interval(point)}", "bold red")
+    for side, points in (
+        ("baseline", found.unmatched_baseline),
+        ("sweep", found.unmatched_candidate),
+    ):
+        if points:
+            say(console, f"only in the {side}: {len(points)} points")
+    if problem is not None:
+        say(console, problem, "bold red")
+    say(console, found.sentence, "bold")
+
+
+def _write(path: Path, body: bytes) -> None:
+    try:
+        path.write_bytes(body)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
