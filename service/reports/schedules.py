@@ -1,7 +1,7 @@
 """Schedules as they are shown: what they will do next, and what they did and why."""
 
 import itertools
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from pydantic import Field
@@ -17,6 +17,7 @@ from workers.contract.frozen import Frozen
 from workers.contract.sweep import SweepSpec
 
 NUM_NEXT = 5
+RESOLUTION = timedelta(microseconds=1)
 
 
 class PauseReport(Frozen):
@@ -112,6 +113,6 @@ def _next_starts(schedule: Schedule, pause: Pause | None, *, now: datetime) -> t
     if pause is not None:
         if pause.until is None:
             return ()
-        after = max(after, pause.until)
+        after = max(after, pause.until - RESOLUTION)  # a pause does not cover its own end
     named = itertools.islice(schedule.timetable.occurrences(after=after), NUM_NEXT)
     return tuple(one + schedule.timetable.offset for one in named)
