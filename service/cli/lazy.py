@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, Entry] = {
     "watch": Entry("watch", "Follow a sweep until it ends.", ASK),
     "cancel": Entry("cancel", "Stop what is left of a sweep.", ASK),
     "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
-    "schedule": Entry("schedule", "Measure a sweep again and again, every night.", ASK),
+    "schedule": Entry("schedule", "Measure a sweep again and again.", ASK),
     "baseline": Entry("baseline", "Pin sweeps under names to hold others against.", ASK),
     "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
     "schedules": Entry("schedules", "List schedules and when each starts next.", READ),

@@ -61,7 +61,11 @@ def move(session: Session, name: str, sweep_id: str, *, pinned_by: str) -> Basel
     """Let a name stand for another sweep from now on."""
     find(session, name)
     sweeps.find(session, sweep_id)
-    moved = {"sweep_id": sweep_id, "pinned_at": db_now(session), "pinned_by": pinned_by}
+    moved: dict[str, object] = {
+        "sweep_id": sweep_id,
+        "pinned_at": db_now(session),
+        "pinned_by": pinned_by,
+    }
     _change(session, name, moved)
     return find(session, name)
 

@@ -86,11 +86,14 @@ def rename(
 
 
 @app.command()
-def remove(name: Name) -> None:
+def remove(name: Name, *, as_json: AsJson = False) -> None:
     """Forget a name; the sweep it stood for stays."""
     with Client.connect(load_settings()) as client:
         client.delete(_path(name))
-    say(Console(), f"baseline {name} is removed")
+    if as_json:
+        print_json({"removed": name})
+    else:
+        say(Console(), f"baseline {name} is removed")
 
 
 @app.command()

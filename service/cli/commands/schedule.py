@@ -112,11 +112,14 @@ def run(name: Name, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def delete(name: Name) -> None:
+def delete(name: Name, *, as_json: AsJson = False) -> None:
     """Forget it and its decisions; the sweeps it started stay."""
     with Client.connect(load_settings()) as client:
         client.delete(_path(name))
-    say(Console(), f"schedule {name} is deleted")
+    if as_json:
+        print_json({"deleted": name})
+    else:
+        say(Console(), f"schedule {name} is deleted")
 
 
 def _path(name: str) -> str:

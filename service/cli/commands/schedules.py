@@ -14,7 +14,7 @@ COLUMNS = ("schedule", "cron", "zone", "state", "next start (UTC)")
 
 @app.command()
 def schedules(*, as_json: AsJson = False) -> None:
-    """List schedules, and when each starts next."""
+    """List schedules and when each starts next."""
     with Client.connect(load_settings()) as client:
         found = client.whole_list("/v1/schedules")
     if as_json:

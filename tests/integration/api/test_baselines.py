@@ -55,7 +55,7 @@ def test_what_is_wrong_is_named(
 
 
 def test_a_schedule_is_held_against_a_baseline_that_exists(client: TestClient) -> None:
-    asked = {**SCHEDULES["nightly"]["value"], "baseline": "good"}
+    asked = {**dict(SCHEDULES["nightly"].get("value") or {}), "baseline": "good"}
     refused = client.post("/v1/schedules", json=asked)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == "/baseline"

@@ -7,7 +7,7 @@ from service.api.examples import SCHEDULES
 from service.store.engine import Sessions
 from tests.integration.api.measuring import register
 
-ASKED: dict[str, object] = SCHEDULES["nightly"]["value"]
+ASKED: dict[str, object] = dict(SCHEDULES["nightly"].get("value") or {})
 NIGHTLY = "/v1/schedules/nightly"
 
 
