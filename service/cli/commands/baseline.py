@@ -105,7 +105,7 @@ def candidates(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
         print_json(answer.document)
         return
     found, console = answer.read(Candidates), Console()
-    table = new_table("", CANDIDATE_COLUMNS)
+    table = new_table("", CANDIDATE_COLUMNS, right=("sweep",))
     for one in found.candidates:
         table.add_row(*map(cell, (one.sweep_id, one.name or "", one.kind, one.reason)))
     show_table(console, table, empty=found.sentence)

@@ -70,7 +70,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
         print_json({"schedule": answer.document, "decisions": found.document})
         return
     _describe(answer.read(Schedule))
-    table = new_table("", COLUMNS)
+    table = new_table("", COLUMNS, right=("sweep",))  # an id is of use whole
     for one in found.read(Decision):
         when = f"{one.scheduled_for:%Y-%m-%d %H:%M}"
         table.add_row(*map(cell, (when, one.action, one.reason, one.sweep_id)))
