@@ -52,6 +52,27 @@ def test_marked_processes_and_files_go_when_the_input_ends(
             process.communicate()
 
 
+@pytest.mark.parametrize(("title", "goes"), [("ray::DashboardAgent", True), ("tail", False)])
+def test_a_process_that_wrote_its_title_over_the_mark_is_known_by_its_files(
+    tmp_path: Path, title: str, *, goes: bool
+) -> None:
+    files = tmp_path / "session"
+    files.mkdir()
+    with (files / "agent.log").open("w") as log:
+        untitled = subprocess.Popen(
+            [title, "-I", "-c", "import time; time.sleep(60)"],
+            executable=sys.executable,
+            env={},
+            start_new_session=True,
+            stderr=log,
+        )
+    try:
+        assert (untitled.pid in marked("mark-written-over", str(files))) is goes
+    finally:
+        untitled.kill()
+        untitled.wait()
+
+
 DISPATCHER = """
 import sys
 from pathlib import Path
@@ -80,6 +101,6 @@ def test_a_dispatcher_that_stops_in_order_lives_to_see_the_end(tmp_path: Path) -
 
 def test_processes_are_found_by_the_mark_in_their_environment() -> None:
     ours = stray("mark-to-be-found")
-    assert marked("mark-to-be-found") == {ours.pid}
+    assert marked("mark-to-be-found", "/nowhere") == {ours.pid}
     ours.kill()
     ours.communicate()
