@@ -40,13 +40,6 @@ class Client:
         answer.raise_for_status()
         return answer.json()
 
-    def follow(self, sweep_id: str) -> None:
-        """Read the sweep's events until the stream ends with it."""
-        with self._http.stream("GET", f"/sweeps/{sweep_id}/events") as answer:
-            answer.raise_for_status()
-            for _ in answer.iter_raw():
-                pass
-
     def finished(self, sweep_id: str, *, poll_s: float = 0.2) -> Any:  # noqa: ANN401 - JSON
         """Wait until no trial of the sweep is left to run."""
         while True:
