@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import secrets
+from collections.abc import Iterable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,6 +25,8 @@ START_LIMIT_S = 60.0
 RENDEZVOUS_LIMIT_S = 30.0
 PATIENCE_S = 5.0
 """How long a rank may take to end by itself before it is killed."""
+NOTICED_WITHIN_S = 0.5
+"""After a rank has failed, how long a peer's death may take to show: it would be the cause."""
 
 
 class LocalGroup:
@@ -130,8 +133,20 @@ class LocalGroup:
                 raise RankLostError(msg, rank=missing[0], cause="hung")
             for rank in missing:
                 if self._connections[rank] in ready:
-                    answers[rank] = self._receive(rank)
+                    try:
+                        answers[rank] = self._receive(rank)
+                    except RuntimeError:
+                        self._name_the_dead(other for other in missing if other != rank)
+                        raise
         return [answers[rank] for rank in ranks]
+
+    def _name_the_dead(self, ranks: Iterable[int]) -> None:
+        """RankLostError for a rank that has died: its peers may notice before we do."""
+        processes = {rank: self._processes[rank] for rank in ranks}
+        wait([process.sentinel for process in processes.values()], timeout=NOTICED_WITHIN_S)
+        for rank, process in processes.items():
+            if not process.is_alive():
+                self._receive(rank)
 
     def _receive(self, rank: int) -> object:
         try:

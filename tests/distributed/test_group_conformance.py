@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import pytest
 from ray.actor import ActorHandle
 
 from service.dispatch.inventory import RayNode
+from tests.e2e.dispatcher_process import wait_until
 from tests.integration.dispatch.faulty_rank import FaultyRank
 from tests.integration.dispatch.ray_session import (  # noqa: F401 - fixtures
     REAL,
@@ -135,7 +137,7 @@ class Workshop:
     def close(self) -> None:
         for group in self._made:
             group.close()
-            assert alive(group.pids) == [], "no process is left"
+            wait_until(partial(_are_gone, group.pids), within_s=5)
 
     def _on_this_host(self, size: int) -> Group:
         degrees = tuple(range(1, size + 1))
@@ -155,6 +157,10 @@ class Workshop:
         variables = {PLAN_VARIABLE: str(self._folder)}
         group = bench.start(num_ranks=size, rank_class=REAL, variables=variables)
         return OnRay(group, self._node)
+
+
+def _are_gone(pids: tuple[int, ...]) -> bool:
+    return not alive(pids)
 
 
 KINDS = ["local", "ray"]

@@ -27,11 +27,17 @@ def quickstart(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=_hear_ctrl_c,  # noqa: PLW1509 - no other thread of ours holds a lock
     )
     with process:
         yield process
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
+
+
+def _hear_ctrl_c() -> None:
+    """A run of the tests in the background ignores it, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.alone
