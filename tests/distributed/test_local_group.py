@@ -231,7 +231,8 @@ class FaultyRank(Rank):
 
     def measure(self, order: TrialOrder) -> RankResult:
         if self._setup.rank == 1:
-            if order.point.batch == 13:
+            if order.point.batch in {13, 18}:
+                time.sleep(0.2)
                 os.kill(os.getpid(), signal.SIGKILL)
             if order.point.batch == 14:
                 order = order.model_copy(update={"seed": order.seed + 1})
@@ -239,6 +240,8 @@ class FaultyRank(Rank):
                 time.sleep(60)
             if order.point.batch == 17:
                 mock.patch.object(Turnstile, "pass_together", die_in_the_end).start()
+        elif order.point.batch == 18:
+            raise RuntimeError("connection closed by peer")
         if order.point.batch == 16:
             with self._occupied(order):
                 raise MemoryError("planted")
@@ -258,6 +261,7 @@ def commands_of_children() -> dict[int, list[str]]:
     ("batch", "error", "says"),
     [
         (13, RankLostError, "exit code -9"),
+        (18, RankLostError, "rank 1 ended with exit code -9"),
         (14, OrderMismatchError, "different"),
         (15, RankLostError, "at its deadline"),
         (16, DeviceMemoryError, "planted"),
@@ -265,6 +269,7 @@ def commands_of_children() -> dict[int, list[str]]:
     ],
     ids=[
         "killed",
+        "killed, and its peer says so first",
         "told otherwise",
         "hung past its deadline",
         "out of memory",
