@@ -10,7 +10,7 @@ from service.cli.formats import interval, percent
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire import Idle, Result, Spec
 
-COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise", "")
+COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise")
 
 
 def show_results(console: Console, results: Sequence[Result]) -> None:
@@ -47,11 +47,16 @@ def _table(
             percent(result.communication_share) if is_sharded else "",
             _speed_up(result, single.get(_twin(result))) if is_sharded and not result.idle else "",
             result.num_collectives,
-            result.control.noise_grade if result.control else "",
-            " ".join(letters[flag] for flag in result.quality),
+            _noise(result, letters),
         )
         table.add_row(*map(cell, row))
     return table
+
+
+def _noise(result: Result, letters: Mapping[str, str]) -> str:
+    """Grade of the host and the result's flags, in one column: so that a row stays a line."""
+    grade = result.control.noise_grade if result.control else ""
+    return " ".join([grade, *sorted(letters[flag] for flag in result.quality)]).strip()
 
 
 def _speed_up(result: Result, base: Result | None) -> str:

@@ -204,6 +204,18 @@ def test_results_fit_a_narrow_terminal_and_explain_their_marks(
     assert "b  exposed_not_resolved" in lines
 
 
+def test_a_result_of_a_noisy_host_is_still_one_line_of_a_narrow_terminal(
+    fake: FakeServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    flags = ["noisy_host", "busy_host", "perturbed"]
+    noisy = result(tp_degree=2, step_us=1640, quality=flags, control={"noise_grade": "D"})
+    fake.on("GET /v1/results", Reply(page(noisy)))
+    lines = [line.rstrip() for line in run("results").out.splitlines()]
+    (row,) = (line for line in lines if "1.64 [1.56, 1.72] ms" in line)
+    assert row.endswith("D a b c")
+
+
 @pytest.mark.parametrize("command", ["sweeps", "results", "nodes"])
 def test_an_empty_list_says_so(fake: FakeServer, run: Run, command: str) -> None:
     fake.on(f"GET /v1/{command}", Reply(page()))
