@@ -143,9 +143,11 @@ class LocalGroup:
     def _name_the_dead(self, ranks: Iterable[int]) -> None:
         """RankLostError for a rank that has died: its peers may notice before we do."""
         processes = {rank: self._processes[rank] for rank in ranks}
-        wait([process.sentinel for process in processes.values()], timeout=NOTICED_WITHIN_S)
+        sentinels = [process.sentinel for process in processes.values()]
+        # Not is_alive(): a process closes its files, and so its sentinel, before it can be reaped.
+        ended = wait(sentinels, timeout=NOTICED_WITHIN_S)
         for rank, process in processes.items():
-            if not process.is_alive():
+            if process.sentinel in ended:
                 self._receive(rank)
 
     def _receive(self, rank: int) -> object:
