@@ -1,15 +1,10 @@
-"""One experiment on one page: build the block, warm it up, time it in three ways, report.
-
-Legend: B batch, S sequence, H hidden.
-"""
+"""One experiment on one page: prepare the points, warm up, time them by turns, report."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from workers.contract.axes import Launch, Pass
 from workers.contract.conditions import flags
@@ -19,103 +14,31 @@ from workers.contract.errors import (
     LaunchUnavailableError,
     OrderMismatchError,
 )
-from workers.contract.hardware import DeviceFacts, Environment
+from workers.contract.hardware import Environment
+from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.profile import Profile
-from workers.contract.trial import PassSamples, Proof, RankResult, Span, TrialOrder
-from workers.contract.workload import Message, expected_messages, messages_of_rank
+from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
+from workers.prepare import Place, Seat, Subject, prepare
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
-from workers.runtime.watch import HostWatch
-from workers.timing.clocks import Step, clock_for
-from workers.timing.graphs import CudaRecorder, GraphSpans, graphed
-from workers.timing.passes import sample, warm_up
+from workers.timing.clocks import Clock, clock_for
+from workers.timing.passes import Sampled, sample, warm_up
 from workers.timing.peers import Peers
 from workers.timing.profiling import profile_steps
-from workers.timing.spans import Spans, spans_for
-from workers.timing.standalone import StandaloneStep
-from workers.tp.blocks import ShardedBlock, draw_shard
-from workers.tp.group import NoCollectives, TensorParallelGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """Where one rank sits while it measures: device, group and the peers it keeps step with."""
+class _Trial:
+    """What became of a trial on this rank. A tuple has one entry for each of its points."""
 
-    rank: int
-    device: torch.device
-    device_facts: DeviceFacts
+    began_ns: int
     environment: Environment
-    group: TensorParallelGroup
-    peers: Peers
-    watch: HostWatch
-    control: Mapping[Pass, Step]
-    """What takes turns with every point, whatever it is: `workers.timing.control`."""
-
-
-class TrainStep:
-    """Forward and backward. The gradients are returned, not accumulated, and then dropped."""
-
-    def __init__(
-        self, block: ShardedBlock, x_BSH: Tensor, grad_BSH: Tensor, group: TensorParallelGroup
-    ) -> None:
-        self._block, self._x_BSH, self._grad_BSH, self._group = block, x_BSH, grad_BSH, group
-        self._wanted = (x_BSH, *block.weights)
-        self.has_backward = True
-
-    def forward(self) -> Tensor:
-        """y_BSH with its graph."""
-        return self._block.forward(self._x_BSH, self._group)
-
-    def backward(self, output: Tensor) -> None:
-        """Gradients of the input and of every weight."""
-        torch.autograd.grad(output, self._wanted, self._grad_BSH)
-
-
-class ForwardStep:
-    """One forward that builds no graph: prefill or decode."""
-
-    def __init__(self, block: ShardedBlock, x_BSH: Tensor, group: TensorParallelGroup) -> None:
-        self._block, self._x_BSH, self._group = block, x_BSH, group
-        self.has_backward = False
-
-    def forward(self) -> Tensor:
-        """y_BSH."""
-        with torch.no_grad():
-            return self._block.forward(self._x_BSH, self._group)
-
-    def backward(self, output: Tensor) -> None:
-        """Nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One point of a trial on this rank, before anything is drawn."""
-
-    number: int
-    """1 for the second point of a pair, else 0."""
-    spec: PointSpec
-    seat: Seat
-    proof: Proof
-    """What was shown of the same shape, degree and dtype on this group before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One point of a trial on this rank, ready to be timed."""
-
-    place: Place
-    steps: Mapping[Pass, Step]
-    spans: Mapping[Pass, Spans]
-
-
-def prepare(place: Place, seed: int) -> Subject:
-    """Draw the point's block and input, and make its step in each pass."""
-    spans = _spans(place.spec, place.seat)
-    steps = _steps(place.spec, seed, place.seat, spans)
-    if place.spec.launch is Launch.CUDA_GRAPH:
-        steps = graphed(steps, spans, recorder=partial(CudaRecorder, place.seat.device))
-    return Subject(place=place, steps=steps, spans=spans)
+    num_warmup_steps: tuple[int, ...]
+    sampled: Sampled
+    host: HostState
+    peak_memory_bytes: int
+    profiles: tuple[Profile | None, ...]
 
 
 def measure(
@@ -128,7 +51,7 @@ def measure(
 
     `places` are the order's points. Another `prepare` may alter their steps: to show what is found.
     """
-    began = time.perf_counter_ns()
+    began_ns = time.perf_counter_ns()
     seat = places[0].seat
     check_orders_agree(order, seat.peers)
     for place in places:
@@ -138,13 +61,38 @@ def measure(
     memory = PeakMemory(seat.device)
     points = [prepare(place, order.seed) for place in places]
     clock = clock_for(seat.device)
-    num_warmup = [
+    num_warmup_steps = _warm_up(order, points, seat, clock)
+    sampled, host = _sample(order, points, seat, clock)
+    trial = _Trial(
+        began_ns=began_ns,
+        environment=environment,
+        num_warmup_steps=num_warmup_steps,
+        sampled=sampled,
+        host=host,
+        peak_memory_bytes=memory.read(),
+        profiles=tuple(_profile(order, point) for point in points),
+    )
+    return _joined([_result(trial, point) for point in points])
+
+
+def _warm_up(
+    order: TrialOrder, points: Sequence[Subject], seat: Seat, clock: Clock
+) -> tuple[int, ...]:
+    """Run each point until it has settled, and forget what its recorders saw."""
+    num_steps = tuple(
         warm_up(point.steps, clock=clock, peers=seat.peers, sampling=order.sampling)
         for point in points
-    ]
+    )
     for point in points:
         for recorder in point.spans.values():
             recorder.clear()
+    return num_steps
+
+
+def _sample(
+    order: TrialOrder, points: Sequence[Subject], seat: Seat, clock: Clock
+) -> tuple[Sampled, HostState]:
+    """Time all points by turns, between two looks at the host."""
     before = seat.watch.look()
     sampled = sample(
         [point.steps for point in points],
@@ -153,51 +101,63 @@ def measure(
         peers=seat.peers,
         sampling=order.sampling,
     )
-    state = seat.watch.between(before, seat.watch.look())
-    peak_memory_bytes = memory.read()
-    profiles = _profiles(order, points)
-    results = [
-        RankResult(
-            rank=seat.rank,
-            device=seat.device_facts,
-            environment=environment,
-            passes=passes,
-            spans=_counted(point, passes),
-            shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
-            proof=point.place.proof,
-            num_warmup_steps=num_steps,
-            stop_rule=stop_rule,
-            peak_memory_bytes=peak_memory_bytes,
-            quality=flags(
-                point.place.spec,
-                seat.device_facts,
-                environment,
-                state,
-                clean=passes[Pass.CLEAN],
-            ),
-            host=state,
-            profile=profile,
-            wall_ns=time.perf_counter_ns() - began,
-            timed_ns=sampled.timed_ns,
-            control_version=CONTROL_VERSION,
-        )
-        for point, passes, stop_rule, num_steps, profile in zip(
-            points, sampled.passes, sampled.stop_rules, num_warmup, profiles, strict=True
-        )
-    ]
-    return _joined(results)
+    return sampled, seat.watch.between(before, seat.watch.look())
 
 
-def _profiles(order: TrialOrder, points: Sequence[Subject]) -> list[Profile | None]:
+def _profile(order: TrialOrder, point: Subject) -> Profile | None:
     """Run the extra steps on all ranks, where asked; rank 0's traces are kept."""
-    found: list[Profile | None] = []
-    for point in points:
-        seat = point.place.seat
-        profile = None
-        if order.profile:
-            profile = profile_steps(point.steps[Pass.CLEAN], device=seat.device, peers=seat.peers)
-        found.append(profile if seat.rank == 0 else None)
-    return found
+    if not order.profile:
+        return None
+    seat = point.place.seat
+    profile = profile_steps(point.steps[Pass.CLEAN], device=seat.device, peers=seat.peers)
+    return profile if seat.rank == 0 else None
+
+
+def _result(trial: _Trial, point: Subject) -> RankResult:
+    """Say what the trial found of one of its points."""
+    number, seat = point.place.number, point.place.seat
+    passes = trial.sampled.passes[number]
+    return RankResult(
+        rank=seat.rank,
+        device=seat.device_facts,
+        environment=trial.environment,
+        passes=passes,
+        spans=_counted(point, passes),
+        shared_clock=seat.peers.share_a_clock and seat.device.type == "cpu",
+        proof=point.place.proof,
+        num_warmup_steps=trial.num_warmup_steps[number],
+        stop_rule=trial.sampled.stop_rules[number],
+        peak_memory_bytes=trial.peak_memory_bytes,
+        quality=flags(
+            point.place.spec,
+            seat.device_facts,
+            trial.environment,
+            trial.host,
+            clean=passes[Pass.CLEAN],
+        ),
+        host=trial.host,
+        profile=trial.profiles[number],
+        wall_ns=time.perf_counter_ns() - trial.began_ns,
+        timed_ns=trial.sampled.timed_ns,
+        control_version=CONTROL_VERSION,
+    )
+
+
+def _counted(point: Subject, passes: Mapping[Pass, PassSamples]) -> tuple[Span, ...]:
+    spans = tuple(span for recorder in point.spans.values() for span in recorder.collect())
+    check_every_step_is_counted(passes, spans)
+    return spans
+
+
+def _joined(results: Sequence[RankResult]) -> RankResult:
+    """The second point of a pair goes with the first."""
+    first, *others = results
+    if not others:
+        return first
+    first, second = (
+        result.model_copy(update={"quality": (*result.quality, "paired")}) for result in results
+    )
+    return first.model_copy(update={"pair": second})
 
 
 def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
@@ -224,82 +184,3 @@ def check_every_step_is_counted(passes: Mapping[Pass, PassSamples], spans: Seque
             msg = f"{span.where} was timed {len(span.enter_ns)} times in {num_steps} steps; "
             msg += "does the timed input require a gradient, as the proved one did?"
             raise CollectiveCountError(msg)
-
-
-def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
-    """Make a recorder for what the step waits for, and one for what runs under its compute."""
-    by_pass: dict[Pass, list[Message]] = {}
-    for message in messages_of_rank(spec, seat.rank):
-        timed_in = Pass.STANDALONE if message.is_overlapped else Pass.SPLIT
-        by_pass.setdefault(timed_in, []).append(message)
-    inner = seat.group.collectives
-    if spec.launch is Launch.CUDA_GRAPH:
-        return {
-            kind: GraphSpans(inner, messages=tuple(messages), timed_in=kind)
-            for kind, messages in by_pass.items()
-        }
-    return {
-        kind: spans_for(seat.device, inner, messages=tuple(messages), timed_in=kind)
-        for kind, messages in by_pass.items()
-    }
-
-
-def _counted(point: Subject, passes: Mapping[Pass, PassSamples]) -> tuple[Span, ...]:
-    spans = tuple(span for recorder in point.spans.values() for span in recorder.collect())
-    check_every_step_is_counted(passes, spans)
-    return spans
-
-
-def _joined(results: Sequence[RankResult]) -> RankResult:
-    """The second point of a pair goes with the first."""
-    first, *others = results
-    if not others:
-        return first
-    first, second = (
-        result.model_copy(update={"quality": (*result.quality, "paired")}) for result in results
-    )
-    return first.model_copy(update={"pair": second})
-
-
-def _steps(spec: PointSpec, seed: int, seat: Seat, spans: Mapping[Pass, Spans]) -> dict[Pass, Step]:
-    """Make the step of each pass over one block and one input.
-
-    The input is the same on all ranks, unless each is given its share of the tokens.
-    Alone on its group a rank sends nothing: the clean pass is the compute-only pass.
-    """
-    dtype = getattr(torch, spec.dtype)
-    block = draw_shard(spec, rank=seat.rank, seed=seed, device=seat.device, dtype=dtype)
-    own_seed = seed + (seat.rank if spec.layout.has_token_shards else 0)
-    x_BSH, grad_BSH = _draw_inputs(spec, seed=own_seed, device=seat.device, dtype=dtype)
-    groups = {Pass.CLEAN: seat.group}
-    if seat.group.size > 1 and spec.num_layers == 1:  # else the spans say who worked when
-        groups[Pass.COMPUTE] = replace(seat.group, collectives=NoCollectives())
-    if Pass.SPLIT in spans:
-        groups[Pass.SPLIT] = replace(seat.group, collectives=spans[Pass.SPLIT])
-    steps: dict[Pass, Step] = {}
-    for kind, group in groups.items():
-        if spec.phase.has_backward:
-            steps[kind] = TrainStep(block, x_BSH, grad_BSH, group)
-        else:
-            steps[kind] = ForwardStep(block, x_BSH, group)
-    if Pass.STANDALONE in spans:
-        steps[Pass.STANDALONE] = StandaloneStep(
-            spans[Pass.STANDALONE],
-            messages=[message for message in expected_messages(spec) if message.is_overlapped],
-            num_ranks=spec.tp_degree,
-            device=seat.device,
-            dtype=dtype,
-        )
-    return steps
-
-
-def _draw_inputs(
-    spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """x_BSH and the gradient of y_BSH: normal, never zeros, which powers and caches make faster."""
-    generator = torch.Generator(device).manual_seed(seed)
-    shape = spec.input_shape
-    x_BSH, grad_BSH = (
-        torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
-    )
-    return x_BSH.requires_grad_(spec.phase.has_backward), grad_BSH

@@ -17,7 +17,8 @@ from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
 from workers.contract.hardware import DeviceFacts
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, RankResult, TrialOrder
-from workers.measure import Place, Seat, Subject, check_orders_agree, measure, prepare
+from workers.measure import check_orders_agree, measure
+from workers.prepare import Place, Seat, Subject, prepare
 from workers.runtime.communicator import Communicator
 from workers.runtime.deadline import SelfDestruct
 from workers.runtime.device import select

@@ -37,7 +37,7 @@ from workers.contract.axes import Block, Collective, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import flops_per_rank
-from workers.measure import TrainStep
+from workers.prepare import TrainStep
 from workers.timing.clocks import Step
 from workers.tp.blocks import draw_shard
 from workers.tp.counter import CollectiveCounter

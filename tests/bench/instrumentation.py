@@ -18,7 +18,7 @@ from workers.contract.axes import Block, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import flops_per_rank
-from workers.measure import TrainStep
+from workers.prepare import TrainStep
 from workers.runtime.scheduling import pin, usable_cores
 from workers.timing.clocks import HostClock
 from workers.timing.peers import Peers

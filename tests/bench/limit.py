@@ -28,7 +28,7 @@ from tests.bench.ratios import abba, report
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
-from workers.measure import TrainStep
+from workers.prepare import TrainStep
 from workers.timing.clocks import Step
 from workers.tp.blocks import draw_shard
 from workers.tp.group import TensorParallelGroup

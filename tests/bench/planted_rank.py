@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from workers.contract.axes import Pass
-from workers.measure import Place, Subject, prepare
+from workers.prepare import Place, Subject, prepare
 from workers.rank import Rank
 from workers.timing.clocks import Step
 from workers.tp.group import Collectives, DoneAtOnce

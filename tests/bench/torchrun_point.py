@@ -11,7 +11,8 @@ import torch.distributed as dist
 
 from workers.contract.group import RankSetup
 from workers.contract.trial import Proof, TrialOrder
-from workers.measure import Place, Seat, measure
+from workers.measure import measure
+from workers.prepare import Place, Seat
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.scheduling import IoThreads, usable_cores

@@ -17,7 +17,7 @@ from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import expected_messages, flops_per_rank
-from workers.measure import ForwardStep, TrainStep
+from workers.prepare import ForwardStep, TrainStep
 from workers.timing.clocks import Step, StepTime, clock_for
 from workers.timing.graphs import CudaRecorder, GraphedStep
 from workers.timing.spans import spans_for

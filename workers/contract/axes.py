@@ -133,7 +133,7 @@ class GroupKind(StrEnum):
 
 
 class Pass(StrEnum):
-    """One way of running the same step: see `workers.measure`."""
+    """One way of running the same step: see `workers.timing.passes`."""
 
     CLEAN = "clean"
     SPLIT = "split"
