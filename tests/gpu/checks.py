@@ -12,68 +12,21 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.gpu.ranks import Check, CheckRank, Facts, SkippedError
-from workers.contract.axes import Block, Dtype, Overlap, Phase
-from workers.contract.point import PointSpec
-from workers.contract.presets import PRESETS
-from workers.contract.shapes import ModelShape
+from tests.gpu.steps import NUM_STEPS, draw_step, shard_spec, spec_of, times_of, typical_us
+from workers.contract.axes import Block, Overlap, Phase
 from workers.contract.workload import expected_messages, flops_per_rank
-from workers.prepare import ForwardStep, TrainStep
-from workers.timing.clocks import Step, StepTime, clock_for
+from workers.timing.clocks import clock_for
 from workers.timing.graphs import CudaRecorder, GraphedStep
 from workers.timing.spans import spans_for
-from workers.tp.blocks import draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.proof import prove
 
-SMALL = ModelShape.model_validate(
-    {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 8}
-)
-LLAMA = PRESETS["llama-2-70b"].shape
-NUM_STEPS = 20
 MULTI_RANK = {
     "NCCL_MULTI_RANK_GPU_ENABLE": "1",
     "NCCL_NVLS_ENABLE": "0",
     "NCCL_MAX_CTAS": "4",
 }
 """Lets NCCL 2.30 put several ranks on one GPU, which are too few of its multiprocessors each."""
-
-
-def spec_of(rank: CheckRank, **fields: object) -> PointSpec:
-    """A point of the size that the device is good for."""
-    chosen: dict[str, object] = {
-        "model": SMALL,
-        "block": Block.MLP,
-        "phase": Phase.TRAIN,
-        "tp_degree": rank.group.size,
-        "batch": 4,
-        "seq": 64,
-    }
-    return PointSpec.model_validate(chosen | fields)
-
-
-def step_of(spec: PointSpec, group: TensorParallelGroup, device: torch.device) -> Step:
-    """One step of a shard with its own weights."""
-    dtype: torch.dtype = getattr(torch, spec.dtype)
-    block = draw_shard(spec, rank=group.rank, seed=1, device=device, dtype=dtype)
-    generator = torch.Generator(device).manual_seed(2)
-    x, grad = (
-        torch.randn(spec.input_shape, generator=generator, device=device).to(dtype)
-        for _ in range(2)
-    )
-    if spec.phase.has_backward:
-        return TrainStep(block, x.requires_grad_(), grad, group)
-    return ForwardStep(block, x, group)
-
-
-def times_of(step: Step, device: torch.device, *, num_steps: int = NUM_STEPS) -> list[StepTime]:
-    """Timed steps after a few to warm up."""
-    clock = clock_for(device)
-    return [clock.time(step) for _ in range(3 + num_steps)][3:]
-
-
-def typical_us(times: list[StepTime]) -> float:
-    """Median step."""
-    return round(median(time.step_ns for time in times) / 1e3, 1)
 
 
 def environment(rank: CheckRank) -> Facts:
@@ -132,7 +85,7 @@ def spans(rank: CheckRank) -> Facts:
     messages = expected_messages(spec)
     recorder = spans_for(rank.device, rank.group.collectives, messages=messages)
     group = rank.group.with_collectives(recorder)
-    step = step_of(spec, group, rank.device)
+    step = draw_step(spec, group, rank.device)
     times_of(step, rank.device, num_steps=0)
     recorder.clear()
     clock = clock_for(rank.device)
@@ -158,7 +111,7 @@ def overlap(rank: CheckRank) -> Facts:
         spec = spec_of(rank, overlap=mode)
         reference = torch.float32 if rank.is_gpu else torch.float64
         prove(spec, group=rank.group, device=rank.device, seed=4, reference_dtype=reference)
-        times = times_of(step_of(spec, rank.group, rank.device), rank.device)
+        times = times_of(draw_step(spec, rank.group, rank.device), rank.device)
         facts[f"{mode}_us"] = typical_us(times)
     return facts
 
@@ -178,9 +131,9 @@ def cuda_graphs(rank: CheckRank) -> Facts:
     facts: Facts = {}
     for phase in Phase:
         spec = spec_of(rank, phase=phase, block=Block.LAYER, batch=1)
-        eager = step_of(spec, rank.group, rank.device)
+        eager = draw_step(spec, rank.group, rank.device)
         expected: Tensor = eager.forward().detach().clone()
-        recorded = GraphedStep(step_of(spec, rank.group, rank.device), CudaRecorder(rank.device))
+        recorded = GraphedStep(draw_step(spec, rank.group, rank.device), CudaRecorder(rank.device))
         found = recorded.forward()
         torch.cuda.synchronize()
         difference = (found.detach() - expected).abs().max().item()
@@ -198,9 +151,9 @@ def shards(rank: CheckRank) -> Facts:
     facts: Facts = {"model": "llama-2-70b" if rank.is_gpu else "a small one: there is no GPU"}
     for block in (Block.MLP, Block.ATTENTION):
         for degree in (1, 2, 4, 8):
-            spec = _shard_spec(rank, block, degree)
+            spec = shard_spec(rank, block, degree)
             group = TensorParallelGroup(0, degree, NoCollectives())
-            times = times_of(step_of(spec, group, rank.device), rank.device, num_steps=10)
+            times = times_of(draw_step(spec, group, rank.device), rank.device, num_steps=10)
             facts[f"{block}_tp{degree}_us"] = typical_us(times)
     return facts
 
@@ -212,8 +165,8 @@ def ceiling(rank: CheckRank) -> Facts:
     product = _Product(a, b)
     best_us = min(time.step_ns for time in times_of(product, rank.device)) / 1e3
     highest = 2 * size**3 / best_us / 1e6
-    spec = _shard_spec(rank, Block.MLP, 1)
-    step_us = typical_us(times_of(step_of(spec, rank.group, rank.device), rank.device))
+    spec = shard_spec(rank, Block.MLP, 1)
+    step_us = typical_us(times_of(draw_step(spec, rank.group, rank.device), rank.device))
     reached = flops_per_rank(spec) / step_us / 1e6
     return {
         "dtype": str(dtype).removeprefix("torch."),
@@ -233,11 +186,6 @@ class _Product:
         return torch.mm(self._a, self._b, out=self._out)
 
     def backward(self, output: Tensor) -> None: ...
-
-
-def _shard_spec(rank: CheckRank, block: Block, degree: int) -> PointSpec:
-    large = {"model": LLAMA, "batch": 1, "seq": 2048, "dtype": Dtype.BFLOAT16}
-    return spec_of(rank, block=block, tp_degree=degree, **(large if rank.is_gpu else {}))
 
 
 def all_checks() -> tuple[Check, ...]:
