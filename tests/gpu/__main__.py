@@ -21,10 +21,7 @@ def main() -> int:
     began, outcomes = time.monotonic(), []
     for check in all_checks():
         if time.monotonic() - began > BUDGET_S:
-            reason = f"{BUDGET_S:.0f} s were over"
-            outcome = Outcome(
-                check=check.name, status="skipped", seconds=0, reason=reason, facts={}
-            )
+            outcome = Outcome.skipped(check, f"{BUDGET_S:.0f} s were over")
         else:
             outcome = run(check)
         outcomes.append(outcome)

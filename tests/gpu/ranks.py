@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 import torch.distributed as dist
@@ -32,16 +32,6 @@ class SkippedError(Exception):
     """The check does not apply here; the message says why."""
 
 
-class Outcome(Frozen):
-    """What a check found, as it is printed."""
-
-    check: str
-    status: Status
-    seconds: float
-    reason: str = ""
-    facts: Facts
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check; `body` runs on every rank at once, and rank 0's facts are kept."""
@@ -54,6 +44,21 @@ class Check:
     variables: Mapping[str, str] = field(default_factory=dict)
     limit_s: float = 60
     needs_gpu: bool = False
+
+
+class Outcome(Frozen):
+    """What a check found, as it is printed."""
+
+    check: str
+    status: Status
+    seconds: float
+    reason: str = ""
+    facts: Facts
+
+    @classmethod
+    def skipped(cls, check: Check, reason: str) -> Self:
+        """Return what is said of a check that was not begun."""
+        return cls(check=check.name, status="skipped", seconds=0, reason=reason, facts={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +78,40 @@ class CheckRank:
 def run(check: Check) -> Outcome:
     """Run it; a rank that says nothing within the limit has failed it."""
     if check.needs_gpu and not torch.cuda.is_available():
-        reason = "there is no GPU"
-        return Outcome(check=check.name, status="skipped", seconds=0, reason=reason, facts={})
+        return Outcome.skipped(check, "there is no GPU")
     began = time.monotonic()
-    context = mp.get_context("spawn")
-    answers: mp.Queue[Answer] = context.Queue()
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as folder:
-        store = str(Path(folder) / "store")
-        ranks = [
-            context.Process(target=_serve, args=(check, rank, store, answers), daemon=True)
-            for rank in range(check.num_ranks)
-        ]
-        for process in ranks:
-            process.start()
-        found: list[Answer] = []
-        try:
-            while len(found) < check.num_ranks:
-                found.append(
-                    answers.get(timeout=max(0.1, began + check.limit_s - time.monotonic()))
-                )
-                if found[-1][1] != "ok":
-                    break
-        except Empty:
-            found.append((-1, "failed", f"no answer within {check.limit_s:.0f} s", {}))
-        for process in ranks:
-            process.join(2)
-            if process.is_alive():
-                process.kill()
-                process.join()
+        found = _run_ranks(check, store=str(Path(folder) / "store"), until=began + check.limit_s)
     worst = next((answer for answer in found if answer[1] != "ok"), min(found, key=lambda a: a[0]))
     _, status, reason, facts = worst
     seconds = round(time.monotonic() - began, 2)
     return Outcome(check=check.name, status=status, seconds=seconds, reason=reason, facts=facts)
+
+
+def _run_ranks(check: Check, *, store: str, until: float) -> list[Answer]:
+    """Return the ranks' answers, up to the first that is not well; no rank is left."""
+    context = mp.get_context("spawn")
+    answers: mp.Queue[Answer] = context.Queue()
+    ranks = [
+        context.Process(target=_serve, args=(check, rank, store, answers), daemon=True)
+        for rank in range(check.num_ranks)
+    ]
+    for process in ranks:
+        process.start()
+    found: list[Answer] = []
+    try:
+        while len(found) < check.num_ranks:
+            found.append(answers.get(timeout=max(0.1, until - time.monotonic())))
+            if found[-1][1] != "ok":
+                break
+    except Empty:
+        found.append((-1, "failed", f"no answer within {check.limit_s:.0f} s", {}))
+    for process in ranks:
+        process.join(2)
+        if process.is_alive():
+            process.kill()
+            process.join()
+    return found
 
 
 def _serve(
