@@ -13,7 +13,7 @@ from workers.contract.axes import Pass
 from workers.prepare import Place, Subject, prepare
 from workers.rank import Rank
 from workers.timing.clocks import Step
-from workers.tp.group import Collectives, DoneAtOnce
+from workers.tp.group import PassedOn
 
 PLANT_VARIABLE = "TPSWEEP_BENCH_PLANT"
 """Where a rank finds what to plant: nothing, `compute` or `delay`."""
@@ -67,11 +67,8 @@ class MoreWork:
         self.step.backward(output)
 
 
-class Delayed(DoneAtOnce):
+class Delayed(PassedOn):
     """Collectives of which one takes longer on every rank."""
-
-    def __init__(self, inner: Collectives) -> None:
-        self._inner = inner
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
         """Wait, where it is the one, then sum."""
@@ -79,19 +76,7 @@ class Delayed(DoneAtOnce):
             end = time.perf_counter_ns() + DELAY_NS
             while time.perf_counter_ns() < end:
                 pass
-        return self._inner.all_reduce(tensor, where=where)
-
-    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        """As it was."""
-        return self._inner.all_gather(part, whole, where=where)
-
-    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
-        """As it was."""
-        return self._inner.reduce_scatter(whole, part, where=where)
-
-    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
-        """As it was."""
-        return self._inner.send_recv(tensor, source=source, target=target, where=where)
+        return super().all_reduce(tensor, where=where)
 
 
 def _work(step: Step) -> Callable[[], None]:

@@ -1,52 +1,41 @@
 """Real backends that do one thing wrong in what a step sends."""
 
-from dataclasses import dataclass
-
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from workers.tp.exchange import WHERE as PROOF
-from workers.tp.group import Collectives, DoneAtOnce
+from workers.tp.group import Collectives, PassedOn
 
 
-@dataclass(frozen=True)
-class Distorted(DoneAtOnce):
+class Distorted(PassedOn):
     """A real backend with one thing wrong in what a step sends; the proof's own sums are right."""
 
-    backend: Collectives
-    rank: int
+    def __init__(self, backend: Collectives, rank: int) -> None:
+        super().__init__(backend)
+        self.rank = rank
 
     def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
         if where == PROOF:
-            return self.backend.all_reduce(tensor, where=where)
+            return self._inner.all_reduce(tensor, where=where)
         return self.distort(tensor, where=where)
 
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:
-        return self.backend.all_reduce(tensor, where=where)
-
-    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        return self.backend.all_gather(part, whole, where=where)
-
-    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
-        return self.backend.reduce_scatter(whole, part, where=where)
-
-    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
-        return self.backend.send_recv(tensor, source=source, target=target, where=where)
+        return self._inner.all_reduce(tensor, where=where)
 
 
 class SumsTooMuch(Distorted):
     """Where no counter sees it."""
 
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:
-        return self.backend.all_reduce(tensor, where=where).mul_(2)
+        return self._inner.all_reduce(tensor, where=where).mul_(2)
 
 
 class DealsToTheWrongRank(Distorted):
     """Gathers the parts in another order than the ranks'."""
 
     def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        gathered = self.backend.all_gather(part, whole, where=where)
+        gathered = self._inner.all_gather(part, whole, where=where)
         return gathered.copy_(gathered.unflatten(0, (2, -1)).flip(0).flatten(0, 1))
 
 
@@ -60,12 +49,12 @@ class GathersWider(Distorted):
     """Twice the bytes: right in number and kind of collectives."""
 
     def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        return whole.copy_(self.backend.all_gather(part.double(), whole.double(), where=where))
+        return whole.copy_(self._inner.all_gather(part.double(), whole.double(), where=where))
 
 
 class SendsWider(Distorted):
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:
-        return self.backend.all_reduce(tensor.double(), where=where).to(tensor.dtype)
+        return self._inner.all_reduce(tensor.double(), where=where).to(tensor.dtype)
 
 
 class Gathers(Distorted):
@@ -79,4 +68,4 @@ class SumsInAnotherOrder(Distorted):
     """The last bits depend on the rank."""
 
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:
-        return self.backend.all_reduce(tensor, where=where).mul_(1 + self.rank * 1e-15)
+        return self._inner.all_reduce(tensor, where=where).mul_(1 + self.rank * 1e-15)

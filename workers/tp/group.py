@@ -117,6 +117,29 @@ class DoneAtOnce(ABC):
         return Done(self.reduce_scatter(whole, part, where=where))
 
 
+class PassedOn(DoneAtOnce):
+    """Others' collectives as they are; a subclass changes one of them."""
+
+    def __init__(self, inner: Collectives) -> None:
+        self._inner = inner
+
+    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
+        """As it was."""
+        return self._inner.all_reduce(tensor, where=where)
+
+    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
+        """As it was."""
+        return self._inner.all_gather(part, whole, where=where)
+
+    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
+        """As it was."""
+        return self._inner.reduce_scatter(whole, part, where=where)
+
+    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
+        """As it was."""
+        return self._inner.send_recv(tensor, source=source, target=target, where=where)
+
+
 class NoCollectives(DoneAtOnce):
     """Nothing is sent: each rank keeps its own part, of equal shape. Times compute alone."""
 

@@ -19,7 +19,7 @@ from torch.autograd.function import once_differentiable
 
 from workers.contract.axes import Arrangement
 from workers.tp.arrangements.column_row import COLUMN_ROW
-from workers.tp.group import Collectives, DoneAtOnce, Pending, TensorParallelGroup
+from workers.tp.group import Collectives, PassedOn, Pending, TensorParallelGroup
 from workers.tp.linear import flatten_tokens
 from workers.tp.overlaps.mode import OverlapMode
 from workers.tp.token_block import TokenBlock
@@ -54,7 +54,7 @@ class HalvedBlock:
         return out_TH
 
 
-class _Started(DoneAtOnce):
+class _Started(PassedOn):
     """Collectives whose sums are only started: what they return is not there before `wait`.
 
     Nothing reads it before: in forward a half's output goes to `_Join`, in backward the gradient of
@@ -62,7 +62,7 @@ class _Started(DoneAtOnce):
     """
 
     def __init__(self, inner: Collectives) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._pending: list[Pending] = []
 
     def wait(self) -> None:
@@ -75,18 +75,6 @@ class _Started(DoneAtOnce):
         """Start the sum, which is taken in place."""
         self._pending.append(self._inner.start_all_reduce(tensor, where=where))
         return tensor
-
-    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        """Gather, at once."""
-        return self._inner.all_gather(part, whole, where=where)
-
-    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
-        """Scatter, at once."""
-        return self._inner.reduce_scatter(whole, part, where=where)
-
-    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
-        """Send, at once."""
-        return self._inner.send_recv(tensor, source=source, target=target, where=where)
 
 
 class _Context(Protocol):
