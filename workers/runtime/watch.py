@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from workers.contract.host_state import DeviceReading, HostState
-from workers.runtime.host import flushes_denormals
+from workers.runtime.host import flushes_denormals, load_average
 
 NS_PER_TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 
@@ -55,7 +55,7 @@ class HostWatch:
         """Take one look; a seventh of a millisecond on a small host."""
         return Look(
             at_ns=time.perf_counter_ns(),
-            load_average=round(os.getloadavg()[0], 2),
+            load_average=load_average(),
             process_cpu_ns=time.process_time_ns(),
             thread_cpu_ns=time.thread_time_ns(),
             waited_ns=_waited_ns(self._proc),
