@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from workers.contract.errors import CollectiveUnavailableError
-from workers.tp.group import DoneAtOnce, Pending
+from workers.tp.group import Collectives, DoneAtOnce
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Members:
         return [row.tolist() for row in theirs]
 
 
-class OpenCollectives(Protocol):
-    """An implementation in use: `workers.tp.group.Collectives`, and what its owner must know."""
+class OpenCollectives(Collectives, Protocol):
+    """An implementation in use, and what its owner must know of it."""
 
     @property
     def wires(self) -> tuple[Tensor, ...]:
@@ -43,34 +43,6 @@ class OpenCollectives(Protocol):
 
         Empty where every message passes torch's dispatcher as a collective.
         """
-        ...
-
-    def all_reduce(self, tensor: Tensor, *, where: str) -> Tensor:
-        """Return the sum over all ranks, the same bits on each of them."""
-        ...
-
-    def all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Tensor:
-        """Fill `whole` with every rank's part, in order of rank; return it."""
-        ...
-
-    def reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Tensor:
-        """Fill `part` with this rank's rows of the sum; return it."""
-        ...
-
-    def send_recv(self, tensor: Tensor, *, source: int, target: int, where: str) -> Tensor:
-        """Fill the tensor of rank `target` with that of rank `source`."""
-        ...
-
-    def start_all_reduce(self, tensor: Tensor, *, where: str) -> Pending:
-        """Start the same and return at once."""
-        ...
-
-    def start_all_gather(self, part: Tensor, whole: Tensor, *, where: str) -> Pending:
-        """Start the same and return at once."""
-        ...
-
-    def start_reduce_scatter(self, whole: Tensor, part: Tensor, *, where: str) -> Pending:
-        """Start the same and return at once."""
         ...
 
     def close(self) -> None:
