@@ -75,8 +75,8 @@ def shape_from_config(entries: Mapping[str, object]) -> ModelShape:
 def shape_of(found: LanguageModel) -> ModelShape:
     """Return the shape of one of its layers."""
     config, family = found.config, found.family
-    hidden = _required(config, hf_fields.HIDDEN_SIZE, family)
-    heads = _required(config, hf_fields.NUM_ATTENTION_HEADS, family)
+    hidden = required(config, hf_fields.HIDDEN_SIZE, family)
+    heads = required(config, hf_fields.NUM_ATTENTION_HEADS, family)
     activation, gated = _activation(config, family)
     return ModelShape(
         name=found.label,
@@ -89,6 +89,15 @@ def shape_of(found: LanguageModel) -> ModelShape:
         activation=activation,
         parallel_block=_is_parallel(config, family),
     )
+
+
+def required(config: HfConfig, names: tuple[str, ...], family: Family) -> int:
+    """Return a dimension by any of its names; ValueError says that it is missing."""
+    size = _size(config, names, family)
+    if size is None:
+        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        raise ValueError(f"{names[0]}{others} is missing from this config.json")
+    return size
 
 
 def _names(config: HfConfig) -> tuple[str, ...]:
@@ -115,14 +124,6 @@ def _label(outer: HfConfig, config: HfConfig, names: tuple[str, ...]) -> str:
     return ""
 
 
-def _required(config: HfConfig, names: tuple[str, ...], family: Family) -> int:
-    size = _size(config, names, family)
-    if size is None:
-        others = ", ".join(names[1:])
-        raise ValueError(f"{names[0]} (or {others}) is missing from this config.json")
-    return size
-
-
 def _size(config: HfConfig, names: tuple[str, ...], family: Family) -> int | None:
     size = config.dimension(names)
     if size is None and config.is_nested:
@@ -138,7 +139,7 @@ def _intermediate_size(config: HfConfig, family: Family, *, hidden: int) -> int:
         return ratio * hidden
     if family.is_ffn_four_hidden or "n_inner" in config.entries:
         return 4 * hidden
-    return _required(config, hf_fields.INTERMEDIATE_SIZE, family)
+    return required(config, hf_fields.INTERMEDIATE_SIZE, family)
 
 
 def _num_key_value_heads(config: HfConfig, key: str, family: Family, *, heads: int) -> int:

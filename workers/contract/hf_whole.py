@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workers.contract import hf_fields
-from workers.contract.hf_config import LanguageModel, language_model, shape_of
+from workers.contract.hf_config import language_model, required, shape_of
 from workers.contract.whole_model import WholeModel, with_all_biases, with_rms_norms
 
 UNTIED = frozenset(
@@ -29,18 +29,10 @@ def whole_model_from_config(entries: Mapping[str, object]) -> WholeModel:
     build = with_all_biases if key in WITH_BIASES else with_rms_norms
     return build(
         shape_of(found),
-        num_layers=_needed(found, hf_fields.NUM_LAYERS),
-        vocab_size=_needed(found, hf_fields.VOCAB_SIZE),
+        num_layers=required(config, hf_fields.NUM_LAYERS, found.family),
+        vocab_size=required(config, hf_fields.VOCAB_SIZE, found.family),
         tied_embeddings=config.flag("tie_word_embeddings", default=key not in UNTIED),
         num_positions=(config.dimension(hf_fields.NUM_POSITIONS) or 0)
         if key in LEARNED_POSITIONS
         else 0,
     )
-
-
-def _needed(found: LanguageModel, names: tuple[str, ...]) -> int:
-    value = found.config.dimension(names)
-    if value is None:
-        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        raise ValueError(f"{names[0]}{others} is missing from this config.json")
-    return value
