@@ -39,7 +39,7 @@ class CollectiveModel:
         own = [one for one in same if one.num_ranks == num_ranks]
         if own:
             answers = [one.curve.predict(message_bytes) for one in own]
-            return min(answers, key=lambda one: (_rank(one), one.time_us))
+            return min(answers, key=lambda one: (one.basis.rank, one.time_us))
         if same and num_ranks > 1:
             return _stretched(same, collective, message_bytes=message_bytes, num_ranks=num_ranks)
         if self.link is None:
@@ -47,10 +47,6 @@ class CollectiveModel:
         return ring_prediction(
             collective, message_bytes=message_bytes, num_ranks=num_ranks, link=self.link
         )
-
-
-def _rank(prediction: Prediction) -> int:
-    return list(Basis).index(prediction.basis)
 
 
 def _stretched(

@@ -1,7 +1,7 @@
 """Time over message size, from measured points: between them, beyond them, and how well."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -14,12 +14,11 @@ from scipy.interpolate import PchipInterpolator
 from scipy.optimize import isotonic_regression
 
 from service.analysis.costmodel.fit import ThreeTerms, fit_three_terms
-from service.analysis.costmodel.prediction import Basis, Prediction, within
+from service.analysis.costmodel.prediction import Basis, Prediction, spread_of, within
 
 FEWEST_POINTS = 3
 SPARSE = 8.5
 """Neighbours farther apart than this factor are bridged by the fitted curve."""
-COVERAGE = 0.9
 _SPIKE = math.log(1.2)
 """A point this far above both neighbours was disturbed: time falls again with a larger message."""
 
@@ -93,7 +92,7 @@ class TimeCurve:
     @cached_property
     def _misfit(self) -> float:
         pairs = zip(self.sizes, self.times_us, strict=True)
-        return _quantile([abs(math.log(t / self.fitted.time_us(s))) for s, t in pairs])
+        return spread_of([abs(math.log(t / self.fitted.time_us(s))) for s, t in pairs])
 
     @cached_property
     def held_out_errors(self) -> tuple[float, ...]:
@@ -105,10 +104,14 @@ class TimeCurve:
 
     @cached_property
     def spread(self) -> float:
-        """Half width in log time that holds 90 % of the points that were held out."""
+        """Half width in log time that holds 90 % of the points that were held out.
+
+        While a point is held out its neighbours are twice as far apart as in use: no need to be
+        wider.
+        """
         if len(self.sizes) <= FEWEST_POINTS:
             return self._misfit
-        return _quantile([abs(error) for error in self.held_out_errors])
+        return spread_of([abs(error) for error in self.held_out_errors])
 
     def _without(self, index: int) -> "TimeCurve":
         return _Unbanded(
@@ -125,14 +128,6 @@ class _Unbanded(TimeCurve):
     def spread(self) -> float:
         """None is needed while points are held out."""
         return 0.0
-
-
-def _quantile(errors: Sequence[float]) -> float:
-    """The error that the share of them does not exceed.
-
-    While a point is held out its neighbours are twice as far apart as in use: no need to be wider.
-    """
-    return sorted(errors)[math.ceil(COVERAGE * len(errors)) - 1]
 
 
 def _without_spikes(log_times: NDArray[np.float64]) -> NDArray[np.float64]:

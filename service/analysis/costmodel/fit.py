@@ -32,18 +32,25 @@ class ThreeTerms:
 
 def fit_three_terms(sizes: Sequence[float], times_us: Sequence[float]) -> ThreeTerms:
     """Least squares of relative errors, in which outliers lose weight round by round."""
-    size, time = np.asarray(sizes, float), np.asarray(times_us, float)
-    relative = np.stack([np.ones_like(size), size, np.sqrt(size)], axis=1) / time[:, None]
+    size = np.asarray(sizes, float)
+    terms = np.stack([np.ones_like(size), size, np.sqrt(size)], axis=1)
+    return ThreeTerms(*fit_relative(terms, times_us, huber=_HUBER, rounds=_ROUNDS))
+
+
+def fit_relative(
+    terms: NDArray[np.float64], times_us: Sequence[float], *, huber: float, rounds: int
+) -> list[float]:
+    """Coefficients of the columns of `terms`, none negative, by least squares of relative errors.
+
+    Round by round a point loses weight whose residual in log time is beyond `huber`.
+    """
+    time = np.asarray(times_us, float)
+    relative = terms / time[:, None]
     scale = relative.max(axis=0)
-    weight = np.ones_like(time)
-    found = np.zeros(3)
-    for _ in range(_ROUNDS):
+    weight, found = np.ones_like(time), np.zeros(terms.shape[1])
+    for _ in range(rounds):
         found, _residual = nnls(relative / scale * weight[:, None], weight)
-        weight = _weights(relative @ (found / scale))
-    latency, per_byte, per_root = (float(one) for one in found / scale)
-    return ThreeTerms(latency, per_byte, per_root)
-
-
-def _weights(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    residual = np.log(np.maximum(ratio, 1e-9))
-    return np.asarray((1 + (residual / _HUBER) ** 2) ** -0.25)
+        off = np.log(np.maximum(relative @ (found / scale), 1e-9))
+        weight = (1 + (off / huber) ** 2) ** -0.25
+    coefficients: list[float] = (found / scale).tolist()
+    return coefficients

@@ -9,17 +9,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from service.analysis.costmodel.prediction import Basis, Prediction, within
+from service.analysis.costmodel.fit import fit_relative
+from service.analysis.costmodel.prediction import Basis, Prediction, spread_of, within
 
-COVERAGE = 0.9
 FEWEST_PRODUCTS = 8
 _NEIGHBOURS = 6
 _NEAR = 2.0
 """Doublings from the nearest measured product; farther is extrapolation."""
 _HUBER = 0.1
 _ROUNDS = 20
+
+
+class Work(NamedTuple):
+    """What some products come to."""
+
+    count: float
+    flops: float
+    moved_bytes: float
 
 
 class Product(NamedTuple):
@@ -39,6 +46,10 @@ class Product(NamedTuple):
         """Read and written at least once."""
         return float(self.m * self.k + self.k * self.n + self.m * self.n)
 
+    def work(self, *, element_bytes: int) -> Work:
+        """Its own alone."""
+        return Work(1.0, self.flops, self.num_elements * element_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
@@ -50,8 +61,15 @@ class Roofline:
 
     def time_us(self, product: Product, *, element_bytes: int) -> float:
         """Time of one product; memory alone decides while few rows meet a large matrix."""
-        moved = product.num_elements * element_bytes
-        return self.overhead_us + product.flops / self.flops_per_us + moved / self.bytes_per_us
+        return self.total_us(product.work(element_bytes=element_bytes))
+
+    def total_us(self, work: Work) -> float:
+        """Time of several products, one after the other."""
+        return (
+            work.count * self.overhead_us
+            + work.flops / self.flops_per_us
+            + work.moved_bytes / self.bytes_per_us
+        )
 
 
 @dataclass(frozen=True)
@@ -82,12 +100,8 @@ class GemmModel:
     @cached_property
     def roofline(self) -> Roofline:
         """Over all measured products."""
-        return fit_roofline(
-            counts=[1.0] * len(self.times_us),
-            flops=[product.flops for product in self.times_us],
-            moved_bytes=[one.num_elements * self.element_bytes for one in self.times_us],
-            times_us=list(self.times_us.values()),
-        )
+        works = [product.work(element_bytes=self.element_bytes) for product in self.times_us]
+        return fit_roofline(works, list(self.times_us.values()))
 
     @cached_property
     def spread(self) -> float:
@@ -97,7 +111,7 @@ class GemmModel:
             distances = self._distances(product)
             distances[index] = np.inf
             errors.append(abs(self._bend(distances) - float(self._bends[index])))
-        return sorted(errors)[math.ceil(COVERAGE * len(errors)) - 1]
+        return spread_of(errors)
 
     @cached_property
     def _places(self) -> NDArray[np.float64]:
@@ -124,24 +138,10 @@ class GemmModel:
         return float((weights * self._bends[nearest]).sum() / weights.sum())
 
 
-def fit_roofline(
-    *,
-    counts: Sequence[float],
-    flops: Sequence[float],
-    moved_bytes: Sequence[float],
-    times_us: Sequence[float],
-) -> Roofline:
-    """Fit in relative error, outliers losing weight; `counts` are the products in each time."""
-    time = np.asarray(times_us, float)
-    terms = np.stack([np.asarray(one, float) for one in (counts, flops, moved_bytes)], axis=1)
-    relative = terms / time[:, None]
-    scale = relative.max(axis=0)
-    weight, found = np.ones_like(time), np.zeros(3)
-    for _ in range(_ROUNDS):
-        found, _residual = nnls(relative / scale * weight[:, None], weight)
-        off = np.log(np.maximum(relative @ (found / scale), 1e-9))
-        weight = (1 + (off / _HUBER) ** 2) ** -0.25
-    overhead, per_flop, per_byte = (float(one) for one in found / scale)
+def fit_roofline(works: Sequence[Work], times_us: Sequence[float]) -> Roofline:
+    """Fit in relative error, outliers losing weight; `works` are what was done in each time."""
+    terms = np.array(works, float)
+    overhead, per_flop, per_byte = fit_relative(terms, times_us, huber=_HUBER, rounds=_ROUNDS)
     return Roofline(overhead, _rate(per_flop), _rate(per_byte))
 
 

@@ -4,13 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.analysis.costmodel.gemm import Product, Roofline, fit_roofline
-from service.analysis.costmodel.prediction import Basis, Prediction, within
+from service.analysis.costmodel.gemm import Product, Roofline, Work, fit_roofline
+from service.analysis.costmodel.prediction import Basis, Prediction, spread_of, within
 from service.analysis.costmodel.step import products
 from workers.contract.point import PointSpec
 
 FEWEST_STEPS = 8
-COVERAGE = 0.9
 _FOLDS = 5
 _BEYOND = 2.0
 """Times the most work that was measured; more is extrapolation."""
@@ -38,15 +37,6 @@ class MeasuredSteps:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What the products of a step come to."""
-
-    count: float
-    flops: float
-    moved_bytes: float
-
-
 def from_steps(steps: Sequence[tuple[PointSpec, float]], *, calibration: str) -> MeasuredSteps:
     """Fit compute-only times in us. ValueError for fewer than eight different points."""
     if len({point.spec_key for point, _ in steps}) < FEWEST_STEPS:
@@ -58,36 +48,23 @@ def from_steps(steps: Sequence[tuple[PointSpec, float]], *, calibration: str) ->
     for fold in range(_FOLDS):
         roofline = _fit([pair for index, pair in enumerate(works) if index % _FOLDS != fold])
         errors += [
-            abs(math.log(_time(roofline, work) / time)) for work, time in works[fold::_FOLDS]
+            abs(math.log(roofline.total_us(work) / time)) for work, time in works[fold::_FOLDS]
         ]
     return MeasuredSteps(
         roofline=_fit(works),
-        spread=sorted(errors)[math.ceil(COVERAGE * len(errors)) - 1],
+        spread=spread_of(errors),
         most_flops=max(work.flops for work, _ in works),
         calibration=calibration,
     )
 
 
-def _fit(works: Sequence[tuple[_Work, float]]) -> Roofline:
-    return fit_roofline(
-        counts=[work.count for work, _ in works],
-        flops=[work.flops for work, _ in works],
-        moved_bytes=[work.moved_bytes for work, _ in works],
-        times_us=[time_us for _, time_us in works],
-    )
+def _fit(works: Sequence[tuple[Work, float]]) -> Roofline:
+    return fit_roofline([work for work, _ in works], [time_us for _, time_us in works])
 
 
-def _time(roofline: Roofline, work: _Work) -> float:
-    return (
-        work.count * roofline.overhead_us
-        + work.flops / roofline.flops_per_us
-        + work.moved_bytes / roofline.bytes_per_us
-    )
-
-
-def _work(point: PointSpec) -> _Work:
+def _work(point: PointSpec) -> Work:
     all_products = list(products(point))
-    return _Work(
+    return Work(
         count=len(all_products),
         flops=sum(one.flops for one in all_products),
         moved_bytes=sum(one.num_elements for one in all_products) * point.dtype.num_bytes,
