@@ -1,14 +1,14 @@
 """What a point would take, and what that answer rests on."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Self
 
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from service.analysis.costmodel.accelerators import Accelerator, known_names
+from service.analysis.costmodel.accelerators import known_names
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
-from service.analysis.costmodel.gemm import Product
 from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
@@ -178,23 +178,13 @@ def _product_time(
     """Measured steps of this kind of point answer first, published peaks else."""
     steps, accelerator = known.steps, known.accelerator
     if steps is not None:
-        return (lambda product: steps.product_time(product, point=point)), []
+        return partial(steps.product_time, point=point), []
     if accelerator is None:
         raise _unknown(session, hardware)
     if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:
         raise _refusal("/dtype", f"{accelerator.name} has no bfloat16; float16 works")
     warning = f"products: published peaks of {accelerator.name}, which none reaches"
-    return (lambda product: _published(accelerator, product, point.dtype)), [warning]
-
-
-def _published(accelerator: Accelerator, product: Product, dtype: Dtype) -> Prediction:
-    time_us = accelerator.roofline(dtype).time_us(product, element_bytes=dtype.num_bytes)
-    return within(
-        time_us,
-        None,
-        basis=Basis.CATALOGUE,
-        calibration=f"published peaks of {accelerator.name} ({accelerator.source})",
-    )
+    return partial(accelerator.product_time, dtype=point.dtype), [warning]
 
 
 def _unknown(session: Session, hardware: str) -> InvalidRequestError:

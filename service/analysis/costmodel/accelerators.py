@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from service.analysis.costmodel.gemm import Roofline
+from service.analysis.costmodel.gemm import Product, Roofline
+from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.ring import Link
 from workers.contract.axes import Dtype
 
@@ -44,6 +45,15 @@ class Accelerator:
         """Both peaks as they are published, which no product reaches."""
         tflops = self.float32_tflops if dtype is Dtype.FLOAT32 else self.half_tflops
         return Roofline(LAUNCH_US, tflops * 1e6, self.memory_gb_per_s * 1e3)
+
+    def product_time(self, product: Product, *, dtype: Dtype) -> Prediction:
+        """At the published peaks."""
+        return within(
+            self.roofline(dtype).time_us(product, element_bytes=dtype.num_bytes),
+            None,
+            basis=Basis.CATALOGUE,
+            calibration=f"published peaks of {self.name} ({self.source})",
+        )
 
 
 def _nvlink(name: str, gb_per_s: float) -> Link:

@@ -1,10 +1,10 @@
 """Predictions from nothing but published figures, for where nothing was measured or calibrated."""
 
+from functools import partial
 from math import sqrt
 
 from service.analysis.costmodel.accelerators import Accelerator
-from service.analysis.costmodel.gemm import Product
-from service.analysis.costmodel.prediction import Basis, Prediction, within
+from service.analysis.costmodel.prediction import Prediction
 from service.analysis.costmodel.ring import ring_prediction
 from service.analysis.costmodel.step import StepPrediction, predict_step
 from service.analysis.recommendation.evidence import Predicted, Predictor
@@ -18,37 +18,36 @@ MOST_COMMUNICATION = 1.5
 
 
 def from_published(accelerator: Accelerator) -> Predictor:
-    """Predict for one server of this accelerator; nothing beyond it.
-
-    Both ends of the band are of one device each, the best there could be and a poor one.
-    """
+    """Predict for one server of this accelerator; nothing beyond it."""
 
     def predict(spec: PointSpec) -> Predicted | None:
         if spec.tp_degree > accelerator.num_devices:
             return None
-        found = predict_published(spec, accelerator)
-        compute, communication = found.compute.time_us, found.communication.time_us
-        low = compute + communication
-        high = MOST_COMPUTE * compute + MOST_COMMUNICATION * communication
-        return Predicted(
-            step_us=sqrt(low * high),
-            low_us=low,
-            high_us=high,
-            communication_share=communication * sqrt(MOST_COMMUNICATION / (low * high)),
+        found = _at_the_peaks(spec, accelerator)
+        return with_published_band(
+            compute_us=found.compute.time_us,
+            communication_us=found.communication.time_us,
             label=f"published figures of {accelerator.name}",
         )
 
     return predict
 
 
-def predict_published(spec: PointSpec, accelerator: Accelerator) -> StepPrediction:
-    """At the peaks and the line rate."""
+def with_published_band(*, compute_us: float, communication_us: float, label: str) -> Predicted:
+    """Both ends of the band are of one device each, the best there could be and a poor one."""
+    low = compute_us + communication_us
+    high = MOST_COMPUTE * compute_us + MOST_COMMUNICATION * communication_us
+    return Predicted(
+        step_us=sqrt(low * high),
+        low_us=low,
+        high_us=high,
+        communication_share=communication_us * sqrt(MOST_COMMUNICATION / (low * high)),
+        label=label,
+    )
 
-    def product_time(product: Product) -> Prediction:
-        time_us = accelerator.roofline(spec.dtype).time_us(
-            product, element_bytes=spec.dtype.num_bytes
-        )
-        return within(time_us, None, basis=Basis.CATALOGUE, calibration=accelerator.source)
+
+def _at_the_peaks(spec: PointSpec, accelerator: Accelerator) -> StepPrediction:
+    """And at the line rate."""
 
     def message_time(message: Message) -> Prediction:
         return ring_prediction(
@@ -58,4 +57,5 @@ def predict_published(spec: PointSpec, accelerator: Accelerator) -> StepPredicti
             link=accelerator.link,
         )
 
+    product_time = partial(accelerator.product_time, dtype=spec.dtype)
     return predict_step(spec, product_time=product_time, message_time=message_time)

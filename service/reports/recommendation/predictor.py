@@ -1,11 +1,9 @@
 """Predictions for one hardware by the cost model, from whatever it was calibrated with."""
 
-from math import sqrt
-
 from sqlalchemy.orm import Session
 
 from service.analysis.recommendation.evidence import Predicted, Predictor
-from service.analysis.recommendation.published import MOST_COMMUNICATION, MOST_COMPUTE
+from service.analysis.recommendation.published import with_published_band
 from service.errors import InvalidRequestError
 from service.reports import prediction
 from service.reports.prediction import PredictionReport, PredictionRequest
@@ -45,8 +43,8 @@ def _predicted(found: PredictionReport) -> Predicted:
     label = f"{step.basis}: {step.calibration}"
     if step.low_us is not None and step.high_us is not None:
         return Predicted(step.time_us, step.low_us, step.high_us, found.communication_share, label)
-    compute, communication = found.compute_time.time_us, found.communication_time.time_us
-    low = compute + communication
-    high = MOST_COMPUTE * compute + MOST_COMMUNICATION * communication
-    share = communication * sqrt(MOST_COMMUNICATION / (low * high))
-    return Predicted(sqrt(low * high), low, high, share, label)
+    return with_published_band(
+        compute_us=found.compute_time.time_us,
+        communication_us=found.communication_time.time_us,
+        label=label,
+    )
