@@ -84,32 +84,27 @@ def choose(
     candidates = []
     for degree in sorted(degrees, key=lambda one: one.tp_degree):
         known = evidence.get(degree.tp_degree)
+        over, gain = None, None
         against = _impossible(degree, room)
-        if against is not None or best is None:
-            best = degree.tp_degree if against is None else best
-            candidates.append(
-                Candidate(
-                    degree=degree,
-                    is_possible=against is None,
-                    evidence=known,
-                    reason=against or "the smallest degree that divides and fits",
-                )
-            )
-            continue
-        gain = _gain(evidence.get(best), known, rng=rng)
-        needed = 1.0 if objective is Objective.LATENCY else degree.tp_degree / best
-        doubt = _doubt(known, gain, needed=needed, threshold=threshold)
+        if against is not None:
+            takes_over, reason = False, against
+        elif best is None:
+            takes_over, reason = True, "the smallest degree that divides and fits"
+        else:
+            over, gain = best, _gain(evidence.get(best), known, rng=rng)
+            needed = 1.0 if objective is Objective.LATENCY else degree.tp_degree / best
+            takes_over, reason = _pays(known, gain, over=best, needed=needed, threshold=threshold)
+        best = degree.tp_degree if takes_over else best
         candidates.append(
             Candidate(
                 degree=degree,
-                is_possible=True,
+                is_possible=against is None,
                 evidence=known,
-                reason=doubt or _pays(gain, needed=needed, over=best),
-                over=best,
+                reason=reason,
+                over=over,
                 speed_up=gain,
             )
         )
-        best = best if doubt else degree.tp_degree
     return Choice(best, tuple(candidates))
 
 
@@ -136,24 +131,18 @@ def _gain(
     return speed_up(smaller, larger, rng=rng)
 
 
-def _doubt(
-    known: Evidence | None, gain: Estimate | None, *, needed: float, threshold: float
-) -> str | None:
-    """Why it does not pay to go to this degree; None where it does."""
+def _pays(
+    known: Evidence | None, gain: Estimate | None, *, over: int, needed: float, threshold: float
+) -> tuple[bool, str]:
+    """Whether it pays to go to this degree, and why."""
     if known is None or gain is None:
-        return "nothing was measured or predicted that it could be compared by"
+        return False, "nothing was measured or predicted that it could be compared by"
     if known.communication_share > threshold:
         share = f"{known.communication_share:.0%} of its step is communication"
-        return f"{share}, more than {threshold:.0%}"
+        return False, f"{share}, more than {threshold:.0%}"
     if gain.low is None or gain.low <= needed:
-        return f"{_said(gain)}, not beyond doubt more than {needed:g}"
-    return None
-
-
-def _pays(gain: Estimate | None, *, needed: float, over: int) -> str:
-    if gain is None:
-        raise AssertionError("what pays was compared")
-    return f"{_said(gain)} over tp_degree {over}, more than {needed:g}"
+        return False, f"{_said(gain)}, not beyond doubt more than {needed:g}"
+    return True, f"{_said(gain)} over tp_degree {over}, more than {needed:g}"
 
 
 def _said(gain: Estimate) -> str:
