@@ -17,8 +17,8 @@ def doubts(curve: Curve) -> tuple[Suspicion, ...]:
     table = curve.table
     fastest: dict[int, float] = {}
     for row in table.rows:
-        times = [us for us in (row.out_of_place_us, row.in_place_us) if us is not None]
-        fastest[row.message_bytes] = min([*times, fastest.get(row.message_bytes, times[0])])
+        time = min(row.times_us)
+        fastest[row.message_bytes] = min(time, fastest.get(row.message_bytes, time))
     sizes = sorted(fastest)
     is_spread = spans_nodes(table)
     found = suspicions(sizes, [fastest[size] for size in sizes], spans_nodes=is_spread)

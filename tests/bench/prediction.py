@@ -13,7 +13,7 @@ import json
 import math
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
@@ -90,7 +90,7 @@ def collective_tables() -> bool:
         (table,) = read(path.read_bytes()).tables
         points = _as_torch_calls_it(table)
         ours = leave_one_out(points)
-        fastest = [min(_times(row.out_of_place_us, row.in_place_us)) for row in table.rows]
+        fastest = [min(row.times_us) for row in table.rows]
         sizes = [row.message_bytes for row in table.rows]
         is_spread = spans_nodes(table) or "2node" in path.name
         doubts = suspicions(sizes, fastest, spans_nodes=is_spread)
@@ -209,10 +209,6 @@ def _as_torch_calls_it(table: Table) -> Points:
         for row in table.rows
     ]
     return [(float(size), time) for size, time in times if time is not None]
-
-
-def _times(*times: float | None) -> Sequence[float]:
-    return [time for time in times if time is not None]
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:

@@ -1,7 +1,6 @@
 """Tables in the layout that nccl-tests prints, for the eyes and scripts that know it."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from service.analysis.nccl_tests.table import ELEMENT_BYTES, Row, Table
 
@@ -69,9 +68,5 @@ def _number(value: float, width: int) -> str:
 
 def _mean(table: Table) -> float:
     factor = table.operation.bus_factor(table.num_ranks)
-    times = chain.from_iterable(
-        ((row.message_bytes, us) for us in (row.out_of_place_us, row.in_place_us) if us is not None)
-        for row in table.rows
-    )
-    found = [size / us / 1e3 * factor for size, us in times]
+    found = [row.message_bytes / us / 1e3 * factor for row in table.rows for us in row.times_us]
     return sum(found) / len(found)

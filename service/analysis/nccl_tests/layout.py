@@ -7,7 +7,7 @@ a timestamp may follow. Where there is no header, the layout in which the cells 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.analysis.nccl_tests.table import Cells, Figure, PrintedRow
@@ -112,9 +112,3 @@ def figure(cell: str) -> Figure:
         raise ValueError(f"{cell!r} is no number")
     decimals = len(match[1] or "") - int(match[2] or 0)
     return Figure(float(cell), 0.5 * 10.0**-decimals)
-
-
-def halves(rows: Sequence[PrintedRow]) -> Iterator[Cells]:
-    """Each placement of each row."""
-    for row in rows:
-        yield from row.placements

@@ -37,10 +37,8 @@ class Line:
 
 def decode(body: bytes) -> str:
     """Text of a file with or without a byte order mark; what is no text becomes U+FFFD."""
-    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if body.startswith(mark):
-            return body.decode(encoding, errors="replace")
-    return body.decode("utf-8-sig", errors="replace")
+    is_utf16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return body.decode("utf-16" if is_utf16 else "utf-8-sig", errors="replace")
 
 
 def printed_lines(text: str) -> list[Line]:

@@ -1,5 +1,6 @@
 """What a file of nccl-tests says, row by row, and what is taken from it."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from service.analysis.nccl_tests.operation import Operation
@@ -78,6 +79,12 @@ class PrintedRow:
         return tuple(filter(None, (self.out_of_place, self.in_place)))
 
 
+def halves(rows: Iterable[PrintedRow]) -> Iterator[Cells]:
+    """Each placement of each row."""
+    for row in rows:
+        yield from row.placements
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A row that is not taken, with the number of its line (or of its result) from 1."""
@@ -93,6 +100,12 @@ class Row:
     message_bytes: int
     out_of_place_us: float | None
     in_place_us: float | None
+
+    @property
+    def times_us(self) -> tuple[float, ...]:
+        """Of the placements that were run."""
+        both = (self.out_of_place_us, self.in_place_us)
+        return tuple(time for time in both if time is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from service.analysis.nccl_tests.table import (
     Skipped,
     Table,
     Told,
+    halves,
 )
 
 LONGEST_NAME = 200
@@ -122,7 +123,7 @@ def _row(printed: PrintedRow) -> Row:
 
 def is_footer_mean(rows: Sequence[PrintedRow], mean: float) -> bool:
     """Whether the footer's mean is that of these rows: all bus bandwidths, size zero included."""
-    found = [cells.busbw for row in rows for cells in row.placements]
+    found = [cells.busbw for cells in halves(rows)]
     if not found:
         return True
     low = sum(one.low for one in found) / len(found)
@@ -133,5 +134,5 @@ def is_footer_mean(rows: Sequence[PrintedRow], mean: float) -> bool:
 
 def mean_busbw(rows: Sequence[PrintedRow]) -> float:
     """Mean of all bus bandwidths that are shown."""
-    found = [cells.busbw.value for row in rows for cells in row.placements]
+    found = [cells.busbw.value for cells in halves(rows)]
     return sum(found) / len(found)
