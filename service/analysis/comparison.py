@@ -94,6 +94,12 @@ def verdict(low: float, high: float, *, tolerance: float) -> Verdict:
     return Verdict.SAME if within else Verdict.INCONCLUSIVE
 
 
+def claimed(found: Verdict, p: float, *, most_false: float) -> Verdict:
+    """The verdict, unless it is a change that is not among the findings by its adjusted p."""
+    is_change = found in {Verdict.FASTER, Verdict.SLOWER}
+    return Verdict.INCONCLUSIVE if is_change and p > most_false else found
+
+
 def compare(
     baseline: Values, candidate: Values, *, tolerance: float, normalised: Sides | None = None
 ) -> Comparison:
@@ -235,7 +241,5 @@ def _ratio(row: Sequence[float], *, tolerance: float) -> Ratio:
     detectable = None if np.isnan(size) else size
     if np.isnan(p):
         return Ratio(value, None, None, None, normalised, detectable, Verdict.INCONCLUSIVE)
-    found = verdict(low, high, tolerance=tolerance)
-    if found in {Verdict.FASTER, Verdict.SLOWER} and p > FALSE_CLAIMS:
-        found = Verdict.INCONCLUSIVE
+    found = claimed(verdict(low, high, tolerance=tolerance), p, most_false=FALSE_CLAIMS)
     return Ratio(value, low, high, p, normalised, detectable, found)

@@ -20,7 +20,7 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy.special import stdtr
 
-from service.analysis.comparison import Verdict, adjust, verdict
+from service.analysis.comparison import LARGEST_DETECTABLE, Verdict, adjust, claimed, verdict
 from service.analysis.interval import Estimate, errors_to_detect, estimate
 from service.analysis.summary import TrialSummary
 
@@ -29,8 +29,6 @@ DEFAULT_PAIR_TOLERANCE = 0.02
 
 FALSE_CLAIMS = 0.01
 STEP, COMPUTE, EXPOSED = "step_time", "compute", "exposed_communication"
-LARGEST_DETECTABLE = 5.0
-"""As a logarithm: beyond a factor of 150 nothing is promised."""
 SMALLEST_RATIO = 0.01
 """Exposed communication is a difference, which noise can put anywhere."""
 
@@ -147,7 +145,6 @@ def _part(
     ratio = estimate(values, rng=rng)
     found, known = Verdict.INCONCLUSIVE, None
     if ratio.low is not None and ratio.high is not None:
-        known, found = p, verdict(ratio.low, ratio.high, tolerance=tolerance)
-        if found in {Verdict.FASTER, Verdict.SLOWER} and p > FALSE_CLAIMS:
-            found = Verdict.INCONCLUSIVE
+        within = verdict(ratio.low, ratio.high, tolerance=tolerance)
+        known, found = p, claimed(within, p, most_false=FALSE_CLAIMS)
     return Part(name=name, ratio=ratio, p=known, detectable=test.detectable, verdict=found)
