@@ -6,12 +6,12 @@ from itertools import chain
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
 from service.analysis.control import reference, slowdown
+from service.analysis.interval import Values
 from service.reports.covariates import Difference, differences
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -21,7 +21,6 @@ from workers.contract.point import PointSpec
 Identity = tuple[str, str]
 """spec_key and hardware_key."""
 Trials = Sequence[MeasuredTrial]
-Values = NDArray[np.float64]
 
 
 class RatioReport(Frozen):

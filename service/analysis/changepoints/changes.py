@@ -8,17 +8,14 @@ after a large one is judged by the nights between them and not by a spread that 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from service.analysis.changepoints.noise import autocorrelation
 from service.analysis.changepoints.parameters import Parameters
-from service.analysis.changepoints.robust import median
+from service.analysis.changepoints.robust import Values, median
 from service.analysis.changepoints.segmentation import optimal_partition
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.significance import likeliest_step, superiority
 from service.analysis.changepoints.spikes import Filtered
-
-Values = NDArray[np.float64]
 
 SMALLEST_SIZE = 1e-300
 """Of values that are divided by; less is nothing."""

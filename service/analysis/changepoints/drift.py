@@ -5,16 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from service.analysis.changepoints.noise import autocorrelation
 from service.analysis.changepoints.parameters import Parameters
-from service.analysis.changepoints.robust import median
+from service.analysis.changepoints.robust import Values, median
 from service.analysis.changepoints.series import Series
 from service.analysis.changepoints.spikes import Filtered
-
-Values = NDArray[np.float64]
 
 MOST_BOUNDARIES = 8
 SMALLEST_MEAN_SQUARE = 1e-18

@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from service.analysis.changepoints.robust import Values
 
 MAD_TO_SIGMA = 1.4826
 """Of a normal distribution: standard deviation over median absolute deviation."""

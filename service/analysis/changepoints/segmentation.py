@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from service.analysis.changepoints.robust import Values
 
 
 def optimal_partition(

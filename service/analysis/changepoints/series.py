@@ -4,9 +4,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.analysis.changepoints.robust import median
+from service.analysis.changepoints.robust import Values, median
 
-Values = NDArray[np.float64]
 Nights = NDArray[np.intp]
 
 

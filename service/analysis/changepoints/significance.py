@@ -11,10 +11,9 @@ the number of places tried (Bonferroni): honest for any search, and no random nu
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
-Values = NDArray[np.float64]
+from service.analysis.changepoints.robust import Values
 
 SMALLEST_SPREAD = 1e-9
 """Of noise, for values of size 1, so that a series without any can be judged."""

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from service.analysis.changepoints.noise import spread_of_differences
 from service.analysis.changepoints.parameters import Parameters
+from service.analysis.changepoints.robust import Values
 
-Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SMALLEST_SPREAD = 1e-9

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.analysis.changepoints.parameters import Parameters
-from service.analysis.changepoints.robust import median
+from service.analysis.changepoints.robust import Values, median
 from service.analysis.changepoints.series import Series
 
-Values = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
 SHARE = 0.8

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from service.analysis.changepoints.noise import MAD_TO_SIGMA
+from service.analysis.changepoints.robust import Values
+
 Flags = NDArray[np.bool_]
 
 FEWEST_PEERS = 5
-MAD_TO_SIGMA = 1.4826
 SMALLEST_NOISE = 0.005
 """Of residuals: peers that agree better than this do so by chance."""
 LARGEST_Z, LARGEST_EFFECT = 3.5, 0.03
