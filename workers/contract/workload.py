@@ -147,8 +147,13 @@ def cached_per_rank(spec: PointSpec) -> int:
     """Elements of the cached keys and values of one rank, the step's own tokens included."""
     if spec.phase is not Phase.DECODE or spec.block is Block.MLP:
         return 0
-    _, kv_heads = heads_per_rank(spec.model, spec.num_shards)
-    return 2 * spec.batch * (spec.seq + 1) * kv_heads * spec.model.head_dim
+    return spec.batch * (spec.seq + 1) * cached_per_token(spec.model, spec.num_shards)
+
+
+def cached_per_token(shape: ModelShape, num_shards: int) -> int:
+    """Elements of the key and the value of one token in one layer on one rank."""
+    _, kv_heads = heads_per_rank(shape, num_shards)
+    return 2 * kv_heads * shape.head_dim
 
 
 def weights_per_rank(spec: PointSpec) -> int:

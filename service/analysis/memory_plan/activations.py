@@ -16,7 +16,7 @@ dropout follow; a test holds the count against the formulas.
 from service.analysis.memory_plan.precision import WIDTHS
 from service.analysis.memory_plan.question import MemoryQuestion, Recomputation
 from workers.contract.axes import Phase
-from workers.contract.workload import heads_per_rank
+from workers.contract.workload import cached_per_token, heads_per_rank
 
 BYTES_OF_A_LOGIT = 4
 """The loss is taken in float32."""
@@ -59,13 +59,13 @@ def cached_bytes(question: MemoryQuestion) -> int:
     """Bytes of keys and values of all layers; in decode of `seq` tokens and the step's own."""
     if question.phase.has_backward:
         return 0
-    layer = question.model.layer
-    _, kv_heads = heads_per_rank(layer, question.tp_degree)
     num_tokens = question.batch * question.seq
     if question.phase is Phase.DECODE:
         num_tokens += question.batch
-    elements = 2 * question.model.num_layers * num_tokens * kv_heads * layer.head_dim
-    return elements * WIDTHS[question.precision].cached
+    per_token = question.model.num_layers * cached_per_token(
+        question.model.layer, question.tp_degree
+    )
+    return num_tokens * per_token * WIDTHS[question.precision].cached
 
 
 def _elements_between(question: MemoryQuestion) -> int:
