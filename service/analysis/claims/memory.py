@@ -77,9 +77,9 @@ def _tp_and_zero_2() -> Claim:
     )
 
 
-def bubble_share(num_stages: int, *, num_micro_batches: int = 1) -> float:
-    """Part of the time a stage idles: GPipe, arXiv:1811.06965."""
-    return (num_stages - 1) / (num_micro_batches + num_stages - 1)
+def bubble_share(num_stages: int) -> float:
+    """Part of the time a stage idles: GPipe, arXiv:1811.06965, without micro-batches."""
+    return (num_stages - 1) / num_stages
 
 
 def _bubble() -> Claim:

@@ -11,7 +11,7 @@ from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import expected_messages, flops_per_rank
 
-PREDICT = "tpsweep claims"
+COMMAND = "tpsweep claims"
 BOTH_WAYS = 2 * NVLINK3.gb_per_s
 LINKS_OF_A = (BOTH_WAYS, INFINIBAND_HDR.gb_per_s, NVLINK3.gb_per_s)
 """A compares both directions of NVLink added up with one of InfiniBand; the third is like for
@@ -69,7 +69,7 @@ def _formula() -> Claim:
         "P=2, 4, 8",
         figures=too_much,
         verdict=Verdict.IN_PART,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -83,7 +83,7 @@ def _factors() -> Claim:
         ours=", ".join(f"{one:g}" for one in found),
         figures=found,
         verdict=Verdict.HOLDS,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -97,7 +97,7 @@ def _two_to_four() -> Claim:
         ours=f"{found:g}, of the bandwidth's part",
         figures=(found,),
         verdict=Verdict.HOLDS,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -121,7 +121,7 @@ def _times() -> Claim:
         f"{slow / fast:.0f}",
         figures=(size, fast, slow, fair, slow / fair),
         verdict=Verdict.DOES_NOT_FOLLOW,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -141,7 +141,7 @@ def _efficiency() -> Claim:
         f"{fair:.1%} (300), {slow:.1%} (25 GB/s)",
         figures=(compute * 1e3, fast, fair, slow),
         verdict=Verdict.IN_PART,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -170,7 +170,7 @@ def _small_message() -> Claim:
         ours=f"{size} B, {size * factor(4):.0f} B, {took:.4f} us",
         figures=(size, size * factor(4), took),
         verdict=Verdict.HOLDS,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -185,7 +185,7 @@ def _large_message() -> Claim:
         ours=f"{nvlink:.2f} us, {pcie:.1f} us",
         figures=(nvlink, pcie),
         verdict=Verdict.HOLDS,
-        command=PREDICT,
+        command=COMMAND,
     )
 
 
@@ -199,5 +199,5 @@ def _steps() -> Claim:
         ours=f"{eight:.1%}, {sixteen:.1%}",
         figures=(eight, sixteen),
         verdict=Verdict.HOLDS,
-        command=PREDICT,
+        command=COMMAND,
     )
