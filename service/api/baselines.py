@@ -1,16 +1,15 @@
 """Baselines: pinned, listed, changed, removed; and what a sweep may be held against."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from service.analysis.schedules.spec import Name
 from service.api.auth import Reader, Submitter
 from service.api.examples import BASELINE_CHANGES, BASELINES
 from service.api.paging import Page
-from service.api.parameters import Moment
+from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import ServiceDep
 from service.reports import baselines as reports
@@ -23,15 +22,8 @@ router = APIRouter(prefix="/v1", tags=["baselines"], route_class=ApiRoute)
 TAKEN: Responses = {409: {"description": "The name is taken."}}
 HELD: Responses = {409: {"description": "A schedule is held against it."}}
 
-
-def _in_the_future(moment: datetime) -> datetime:
-    if moment <= datetime.now(UTC):
-        raise ValueError("the time has passed; such a baseline would be of no use")
-    return moment
-
-
 SweepRef = Annotated[Label, Field(min_length=1, description="Id of the sweep it stands for.")]
-Expiry = Annotated[Moment, AfterValidator(_in_the_future)]
+Expiry = Annotated[Moment, in_the_future(consequence="such a baseline would be of no use")]
 
 
 class BaselineRequest(Frozen):

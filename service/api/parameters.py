@@ -33,6 +33,17 @@ def _split(values: object) -> object:
     return [part for several in parts for part in several]
 
 
+def in_the_future(*, consequence: str) -> AfterValidator:
+    """Refuse a time that has passed, and say what would come of it."""
+
+    def check(moment: datetime) -> datetime:
+        if moment <= datetime.now(UTC):
+            raise ValueError(f"the time has passed; {consequence}")
+        return moment
+
+    return AfterValidator(check)
+
+
 Moment = Annotated[AwareDatetime, AfterValidator(_to_utc)]
 """A time with its offset, RFC 3339."""
 

@@ -1,10 +1,9 @@
 """Schedules: created, looked at, changed, paused, started by hand, deleted; and their decisions."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 from sqlalchemy.orm import Session
 
 from service.analysis import plan
@@ -12,7 +11,7 @@ from service.analysis.schedules.spec import ScheduleSpec
 from service.api.auth import Reader, Submitter
 from service.api.examples import PAUSES, SCHEDULES
 from service.api.paging import Page, PageParameters
-from service.api.parameters import Moment
+from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.errors import FieldError, InvalidRequestError, NotFoundError
@@ -26,11 +25,7 @@ router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=ApiRo
 ScheduleBody = Annotated[ScheduleSpec, Body(openapi_examples=SCHEDULES)]
 TAKEN: Responses = {409: {"description": "There is another schedule of this name."}}
 
-
-def _in_the_future(moment: datetime) -> datetime:
-    if moment <= datetime.now(UTC):
-        raise ValueError("the time has passed; a pause until then would be over")
-    return moment
+PauseEnd = Annotated[Moment, in_the_future(consequence="a pause until then would be over")]
 
 
 class PauseRequest(Frozen):
@@ -42,9 +37,7 @@ class PauseRequest(Frozen):
             min_length=1, max_length=LARGEST_LABEL, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$"
         ),
     ]
-    until: Annotated[Moment, AfterValidator(_in_the_future)] | None = Field(
-        default=None, description="Without, until it is resumed."
-    )
+    until: PauseEnd | None = Field(default=None, description="Without, until it is resumed.")
 
 
 @router.post("", status_code=201, responses=TAKEN)

@@ -1,15 +1,15 @@
 """Access tokens: issued, listed, revoked. A secret is shown once."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from service.api.auth import Admin
 from service.api.examples import TOKENS
 from service.api.paging import Page
-from service.api.parameters import Moment
+from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.store import tokens
@@ -19,11 +19,7 @@ from workers.contract.frozen import Frozen
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=ApiRoute)
 
-
-def _in_the_future(moment: datetime) -> datetime:
-    if moment <= datetime.now(UTC):
-        raise ValueError("the time has passed; such a token would be of no use")
-    return moment
+Expiry = Annotated[Moment, in_the_future(consequence="such a token would be of no use")]
 
 
 class TokenRequest(Frozen):
@@ -33,7 +29,7 @@ class TokenRequest(Frozen):
         str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
     ] = Field(description="Written beside everything that is done with the token.")
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
-    expires_at: Annotated[Moment, AfterValidator(_in_the_future)] | None = None
+    expires_at: Expiry | None = None
 
 
 class TokenReport(Frozen):
