@@ -4,11 +4,13 @@ import base64
 import binascii
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from service.errors import InvalidCursorError
 
+Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
 Key = str | int
 
@@ -19,6 +21,16 @@ class Page(Generic[Item_co]):
 
     items: tuple[Item_co, ...]
     next_cursor: str | None
+
+
+def cut(
+    rows: Sequence[Item], *, limit: int, key: Callable[[Item], tuple[Key, ...]], filters: object
+) -> Page[Item]:
+    """Make a page of the first `limit` rows; a further one says that there is a next page."""
+    shown = tuple(rows[:limit])
+    if len(rows) <= limit:
+        return Page(shown, None)
+    return Page(shown, encode_cursor(key(shown[-1]), filters=filters))
 
 
 def encode_cursor(key: tuple[Key, ...], *, filters: object) -> str:

@@ -11,7 +11,7 @@ from service.store.derived import point_state
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
-from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.pages import Page, cut, decode_cursor
 from service.store.states import PointState, TrialState
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
@@ -71,11 +71,7 @@ def page(
         (position,) = decode_cursor(cursor, filters=filters, types=(int,))
         chosen = chosen.where(PointRow.position > position)
     items = _load(session, chosen.limit(limit + 1))
-    more = len(items) > limit
-    return Page(
-        items=tuple(items[:limit]),
-        next_cursor=encode_cursor((items[limit - 1].position,), filters=filters) if more else None,
-    )
+    return cut(items, limit=limit, key=lambda point: (point.position,), filters=filters)
 
 
 def find(session: Session, point_id: str) -> Point:

@@ -29,11 +29,9 @@ from service.store.leases import Lease
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
-from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.pages import Page, cut, decode_cursor
 from service.store.result_filter import ResultFilter, about_points, about_results
-from workers.contract.axes import (
-    GroupKind,
-)
+from workers.contract.axes import GroupKind
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
@@ -142,15 +140,12 @@ def page(
         parameters |= {"after_sweep_id": sweep_id, "after_position": position}
     chosen = _points(which.asked, goes_on=cursor is not None)
     rows = session.connection().execute(chosen, parameters).all()
-    next_cursor = None
-    if len(rows) > limit:
-        last = rows[limit - 1]
-        next_cursor = encode_cursor((last.sweep_id, last.position), filters=which)
-    points = tuple(row.id for row in rows[:limit])
-    if not points:
+    points = cut(rows, limit=limit, key=lambda row: (row.sweep_id, row.position), filters=which)
+    if not points.items:
         return Page(items=(), next_cursor=None)
-    trials = measured(session, replace(which, point_ids=points))
-    return Page(items=_by_point(trials), next_cursor=next_cursor)
+    ids = tuple(row.id for row in points.items)
+    trials = measured(session, replace(which, point_ids=ids))
+    return Page(items=_by_point(trials), next_cursor=points.next_cursor)
 
 
 def find(session: Session, result_id: str) -> MeasuredPoint:

@@ -14,7 +14,7 @@ from service.errors import ConflictError, InvalidCursorError, NotFoundError
 from service.store.clock import db_now, db_time
 from service.store.ids import new_id
 from service.store.models.schedule import ScheduleDecisionRow, ScheduleRow
-from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.pages import Page, cut, decode_cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,8 @@ def decisions(
         (last,) = decode_cursor(cursor, filters=filters, types=(str,))
         chosen = chosen.where(ScheduleDecisionRow.scheduled_for < _moment(str(last)))
     found = [_decided(row) for row in session.scalars(chosen.limit(limit + 1))]
-    more = len(found) > limit
-    key = (found[limit - 1].scheduled_for.isoformat(),) if more else ()
-    return Page(
-        items=tuple(found[:limit]),
-        next_cursor=encode_cursor(key, filters=filters) if more else None,
+    return cut(
+        found, limit=limit, key=lambda one: (one.scheduled_for.isoformat(),), filters=filters
     )
 
 

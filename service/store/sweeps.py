@@ -13,7 +13,7 @@ from service.store.idempotency import lookup, reserve
 from service.store.ids import new_id
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow, SweepTagRow
-from service.store.pages import Page, decode_cursor, encode_cursor
+from service.store.pages import Page, cut, decode_cursor
 from service.store.states import ACTIVE, PointState, SweepState, TrialState
 from service.store.submission import insert_sweep
 from workers.contract.sweep import Expansion, SweepSpec
@@ -127,11 +127,7 @@ def page(
         before = select(SweepRow.created_at, SweepRow.id).where(SweepRow.id == last)
         chosen = chosen.where(key < before.scalar_subquery())
     items = _load(session, chosen.limit(limit + 1))
-    more = len(items) > limit
-    return Page(
-        items=tuple(items[:limit]),
-        next_cursor=encode_cursor((items[limit - 1].id,), filters=filters) if more else None,
-    )
+    return cut(items, limit=limit, key=lambda sweep: (sweep.id,), filters=filters)
 
 
 def cancel(session: Session, sweep_id: str) -> Sweep:
