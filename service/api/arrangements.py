@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from service.api.auth import Reader
 from service.api.paging import Page
+from service.api.parameters import SweepId
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import arrangements as reports
@@ -22,7 +23,7 @@ class ArrangementsParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    sweep: str = Field(min_length=1, max_length=200, description="Id of a sweep.")
+    sweep: SweepId
 
 
 @router.get("")
@@ -32,6 +33,6 @@ def compare_arrangements(
     """What each arrangement costs by arithmetic and took, the cheapest first, and why."""
     del caller
     with service.sessions.reading() as session:
-        sweeps.find(session, which.sweep)
+        sweeps.check_known(session, which.sweep)
         found = reports.of_results(session, ResultFilter(sweep_ids=(which.sweep,)))
     return Page(items=list(found), next_cursor=None)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.auth import Reader
 from service.api.paging import Page
-from service.api.parameters import hardware_filter
+from service.api.parameters import SweepId, hardware_filter
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import breakeven as reports
@@ -23,7 +23,7 @@ class BreakEvenParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    sweep: str = Field(min_length=1, max_length=200, description="Id of a sweep.")
+    sweep: SweepId
     hardware: str | None = Field(
         default=None, max_length=200, description="hardware_key, or the accelerator's name."
     )
@@ -37,7 +37,7 @@ def get_breakeven(
     del caller
     keys, accelerators = hardware_filter(() if which.hardware is None else (which.hardware,))
     with service.sessions.reading() as session:
-        sweeps.find(session, which.sweep)
+        sweeps.check_known(session, which.sweep)
         found = reports.of_results(
             session,
             ResultFilter(sweep_ids=(which.sweep,), hardware_keys=keys, accelerators=accelerators),

@@ -13,16 +13,13 @@ from service.api.feed import BATCH, Feed, Frames, Place
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.store import sweeps
-from service.store.states import EventKind, SweepState
+from service.store.states import EventKind
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=ApiRoute)
 
 LARGEST_SEQ = 2**62
 RECONNECT_MS = 2000
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-OVER = frozenset(
-    {SweepState.SUCCEEDED, SweepState.PARTIAL, SweepState.FAILED, SweepState.CANCELLED}
-)
 
 LastEventId = Annotated[
     int,
@@ -71,8 +68,8 @@ async def stream_events(
 def _is_over(service: Service, place: Place) -> bool:
     """Whether nothing will follow. NotFoundError if there is no such sweep."""
     with service.sessions.reading() as session:
-        state = sweeps.find(session, place.sweep_id).state
-    return state in OVER and not feeds.read(service.sessions, [place])
+        is_over = sweeps.is_over(session, place.sweep_id)
+    return is_over and not feeds.read(service.sessions, [place])
 
 
 async def _stream(feed: Feed, place: Place, *, heartbeat_s: float) -> AsyncIterator[str]:

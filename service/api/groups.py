@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.auth import Reader
+from service.api.parameters import SweepId
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import groups as reports
@@ -20,7 +21,7 @@ class GroupsParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    fresh: str = Field(min_length=1, max_length=200, description="Id of a sweep.")
+    fresh: SweepId
     regrouped: str = Field(
         min_length=1, max_length=200, description="Id of the same with group_kind regrouped."
     )
@@ -33,6 +34,5 @@ def compare_groups(
     """How much narrower intervals over re-formed groups are, and whether they hold the truth."""
     del caller
     with service.sessions.reading() as session:
-        for sweep_id in (which.fresh, which.regrouped):
-            sweeps.find(session, sweep_id)
+        sweeps.check_known(session, which.fresh, which.regrouped)
         return reports.between(session, (which.fresh, which.regrouped))

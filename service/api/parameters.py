@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, WithJsonSchema
 
 
 def _to_utc(moment: datetime) -> datetime:
@@ -53,6 +53,8 @@ Tag = Annotated[
     WithJsonSchema({"type": "string", "examples": ["commit=abc123"]}),
 ]
 """A tag's key and value, `key=value`."""
+
+SweepId = Annotated[str, Field(min_length=1, max_length=200, description="Id of a sweep.")]
 
 Several = BeforeValidator(_split)
 

@@ -18,8 +18,8 @@ from service.api.state import Service, ServiceDep
 from service.reports import sweeps as reports
 from service.reports.sweeps import PointReport, SweepReport
 from service.store import fleet, sweeps
+from service.store.idempotency import IdempotencyKey
 from service.store.states import PointState, SweepState
-from service.store.sweeps import IdempotencyKey
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import NodeFacts
 from workers.contract.point import PointSpec

@@ -40,7 +40,7 @@ def pin(
     expires_at: datetime | None = None,
 ) -> Baseline:
     """Give a sweep a name. NotFoundError without the sweep, ConflictError for a taken name."""
-    sweeps.find(session, sweep_id)
+    sweeps.check_known(session, sweep_id)
     values = {
         "name": name,
         "sweep_id": sweep_id,
@@ -60,7 +60,7 @@ def pin(
 def move(session: Session, name: str, sweep_id: str, *, pinned_by: str) -> Baseline:
     """Let a name stand for another sweep from now on."""
     find(session, name)
-    sweeps.find(session, sweep_id)
+    sweeps.check_known(session, sweep_id)
     moved: dict[str, object] = {
         "sweep_id": sweep_id,
         "pinned_at": db_now(session),

@@ -1,5 +1,7 @@
 """A repeated request is the same request: the first under a key decides what it stands for."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -7,6 +9,15 @@ from sqlalchemy.orm import Session
 from service.errors import IdempotencyMismatchError
 from service.store.clock import db_now
 from service.store.models.sweep import IdempotencyKeyRow
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """What makes a repeated request the same request."""
+
+    principal: str
+    key: str
+    body_hash: str
 
 
 def reserve(session: Session, *, principal: str, key: str, body_hash: str, sweep_id: str) -> str:

@@ -7,9 +7,9 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from service.errors import NotFoundError
+from service.store import sweeps
 from service.store.derived import point_state
 from service.store.models.point import PointRow
-from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.states import PointState, TrialState
@@ -61,8 +61,7 @@ def page(
     cursor: str | None = None,
 ) -> Page[Point]:
     """In the order of the grid. NotFoundError if there is no such sweep."""
-    if session.get(SweepRow, sweep_id) is None:
-        raise NotFoundError(f"there is no sweep {sweep_id!r}")
+    sweeps.check_known(session, sweep_id)
     filters = ("points", sweep_id, state)
     chosen = select(PointRow).where(PointRow.sweep_id == sweep_id).order_by(PointRow.position)
     if state is not None:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.errors import NotFoundError
 from service.store import derived, sweep_changes
-from service.store.idempotency import lookup, reserve
+from service.store.idempotency import IdempotencyKey, lookup, reserve
 from service.store.ids import new_id
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow, SweepTagRow
@@ -17,15 +17,6 @@ from service.store.pages import Page, cut, decode_cursor
 from service.store.states import ACTIVE, PointState, SweepState, TrialState
 from service.store.submission import insert_sweep
 from workers.contract.sweep import Expansion, SweepSpec
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotencyKey:
-    """What makes a repeated request the same request."""
-
-    principal: str
-    key: str
-    body_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +89,23 @@ def find(session: Session, sweep_id: str) -> Sweep:
     if not found:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return found[0]
+
+
+def is_over(session: Session, sweep_id: str) -> bool:
+    """Whether nothing of it is left to do; far cheaper than `find`. NotFoundError if none."""
+    over = select(SweepRow.finished_at.is_not(None)).where(SweepRow.id == sweep_id)
+    found = session.scalar(over)
+    if found is None:
+        raise NotFoundError(f"there is no sweep {sweep_id!r}")
+    return found
+
+
+def check_known(session: Session, *sweep_ids: str) -> None:
+    """NotFoundError names the first that there is not."""
+    known = set(session.scalars(select(SweepRow.id).where(SweepRow.id.in_(sweep_ids))))
+    for sweep_id in sweep_ids:
+        if sweep_id not in known:
+            raise NotFoundError(f"there is no sweep {sweep_id!r}")
 
 
 def page(

@@ -12,11 +12,11 @@ from sqlalchemy import func, select
 from service.errors import LeaseLostError
 from service.store import queue, results, sweeps
 from service.store.engine import Sessions, create_engine
+from service.store.idempotency import IdempotencyKey
 from service.store.leases import Lease, Offer
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.result_filter import ResultFilter
 from service.store.states import SweepState, TrialState
-from service.store.sweeps import IdempotencyKey
 from tests.integration.store.builders import (
     OFFER,
     TTL,

@@ -8,9 +8,10 @@ from sqlalchemy import select
 from service.errors import IdempotencyMismatchError
 from service.store import points, sweeps
 from service.store.engine import Sessions
+from service.store.idempotency import IdempotencyKey
 from service.store.models.trial import TrialRow
 from service.store.states import PointState, SweepState, TrialState
-from service.store.sweeps import IdempotencyKey, Sweep
+from service.store.sweeps import Sweep
 from tests.integration.store.builders import SHAPE, find, submit, sweep_spec
 from workers.contract.sweep import SweepSpec
 
