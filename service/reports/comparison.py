@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from statistics import median
 
 import numpy as np
 from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
-from service.analysis.control import reference, slowdown
 from service.analysis.interval import Values
+from service.reports.control import slowdowns
 from service.reports.covariates import Difference, differences
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -180,15 +179,11 @@ def _normalised(
 
 def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
     """By trial and point, of one point on both sides; empty where their controls do not compare."""
-    controls = [trial.summary.control for trial in trials if trial.summary.control]
-    quiet = reference(controls) if len(controls) == len(trials) else None
-    if quiet is None:
+    factors = slowdowns([trial.summary for trial in trials])
+    if factors is None:
         return {}
-    share = median(trial.summary.communication_share for trial in trials)
-    return {
-        (trial.id, trial.point_id): slowdown(control, quiet, communication_share=share)
-        for trial, control in zip(trials, controls, strict=True)
-    }
+    keys = [(trial.id, trial.point_id) for trial in trials]
+    return dict(zip(keys, factors, strict=True))
 
 
 def _step_time(trial: MeasuredTrial) -> float:

@@ -32,16 +32,21 @@ def control_report(
     )
 
 
-def _normalised(
-    summaries: Sequence[TrialSummary], rng: np.random.Generator
-) -> EstimateReport | None:
-    quiet = reference([summary.control for summary in summaries if summary.control])
+def slowdowns(summaries: Sequence[TrialSummary]) -> list[float] | None:
+    """How much longer the host made each step of one point; None where controls do not compare."""
+    controls = [summary.control for summary in summaries if summary.control]
+    quiet = reference(controls) if len(controls) == len(summaries) else None
     if quiet is None:
         return None
     share = median(summary.communication_share for summary in summaries)
-    steps = [
-        summary.step_time_us / slowdown(summary.control, quiet, communication_share=share)
-        for summary in summaries
-        if summary.control
-    ]
+    return [slowdown(control, quiet, communication_share=share) for control in controls]
+
+
+def _normalised(
+    summaries: Sequence[TrialSummary], rng: np.random.Generator
+) -> EstimateReport | None:
+    factors = slowdowns(summaries)
+    if factors is None:
+        return None
+    steps = [one.step_time_us / factor for one, factor in zip(summaries, factors, strict=True)]
     return EstimateReport.of(estimate(steps, rng=rng))
