@@ -44,6 +44,19 @@ class RatioReport(Frozen):
     )
     verdict: Verdict
 
+    @classmethod
+    def of(cls, ratio: Ratio) -> "RatioReport":
+        """Publish a ratio."""
+        return RatioReport(
+            ratio=ratio.value,
+            ci_low=ratio.low,
+            ci_high=ratio.high,
+            p=ratio.p,
+            normalised_ratio=ratio.normalised,
+            detectable=ratio.detectable,
+            verdict=ratio.verdict,
+        )
+
 
 class SideReport(Frozen):
     """One of the two sides at one point."""
@@ -138,7 +151,7 @@ def report(
     )
     verdicts = Counter(point.verdict for point in points)
     counts = {verdict: verdicts[verdict] for verdict in Verdict}
-    overall = None if found.overall is None else _ratio_report(found.overall)
+    overall = None if found.overall is None else RatioReport.of(found.overall)
     return ComparisonReport(
         baseline=baseline_name,
         candidate=candidate_name,
@@ -210,13 +223,7 @@ def _compared(
     ratio: Ratio, before: SideReport, after: SideReport, first: MeasuredTrial
 ) -> ComparedPoint:
     return ComparedPoint(
-        ratio=ratio.value,
-        ci_low=ratio.low,
-        ci_high=ratio.high,
-        p=ratio.p,
-        normalised_ratio=ratio.normalised,
-        detectable=ratio.detectable,
-        verdict=ratio.verdict,
+        **dict(RatioReport.of(ratio)),
         spec=first.spec,
         spec_key=first.spec_key,
         hardware_key=first.hardware_key,
@@ -232,18 +239,6 @@ def _side(trials: Trials, step_time_us: float) -> SideReport:
         step_time_us=step_time_us,
         n=len(trials),
         quality=tuple(sorted({flag for trial in trials for flag in trial.quality})),
-    )
-
-
-def _ratio_report(ratio: Ratio) -> RatioReport:
-    return RatioReport(
-        ratio=ratio.value,
-        ci_low=ratio.low,
-        ci_high=ratio.high,
-        p=ratio.p,
-        normalised_ratio=ratio.normalised,
-        detectable=ratio.detectable,
-        verdict=ratio.verdict,
     )
 
 
