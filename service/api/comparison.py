@@ -10,7 +10,7 @@ from service.api.auth import Reader
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import comparison as reports
-from service.reports.comparison import ComparisonReport
+from service.reports.compared import ComparisonReport
 from service.store import baselines
 from service.store.result_filter import ResultFilter
 

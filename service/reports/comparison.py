@@ -5,105 +5,25 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
 from service.analysis.interval import Values
+from service.reports.compared import (
+    ComparedPoint,
+    ComparisonReport,
+    RatioReport,
+    SideReport,
+    UnmatchedPoint,
+)
 from service.reports.control import slowdowns
-from service.reports.covariates import Difference, differences
+from service.reports.covariates import differences
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
-from workers.contract.frozen import Frozen
-from workers.contract.point import PointSpec
 
 Identity = tuple[str, str]
 """spec_key and hardware_key."""
 Trials = Sequence[MeasuredTrial]
-
-
-class RatioReport(Frozen):
-    """Candidate over baseline step time; below 1 is faster."""
-
-    ratio: float
-    ci_low: float | None = Field(
-        description="95 % interval over replicates, as measured and normalised; null with one."
-    )
-    ci_high: float | None
-    p: float | None = Field(
-        description="Of a change beyond the tolerance; for a point, after correction for the "
-        "number of points (Benjamini-Hochberg)."
-    )
-    normalised_ratio: float | None = Field(
-        description="The ratio with the host's slowdown, as the control shows it, taken out of "
-        "both sides; null without a control on both. The interval and p are of both ratios."
-    )
-    detectable: float | None = Field(
-        description="Relative change that as many such replicates would show with 95 % "
-        "probability; null where none can be promised."
-    )
-    verdict: Verdict
-
-    @classmethod
-    def of(cls, ratio: Ratio) -> "RatioReport":
-        """Publish a ratio."""
-        return RatioReport(
-            ratio=ratio.value,
-            ci_low=ratio.low,
-            ci_high=ratio.high,
-            p=ratio.p,
-            normalised_ratio=ratio.normalised,
-            detectable=ratio.detectable,
-            verdict=ratio.verdict,
-        )
-
-
-class SideReport(Frozen):
-    """One of the two sides at one point."""
-
-    point_ids: tuple[str, ...]
-    step_time_us: float = Field(description="Median over trials.")
-    n: int = Field(description="Trials.")
-    quality: tuple[str, ...] = Field(description="Flags of any trial.")
-
-
-class ComparedPoint(RatioReport):
-    """A point that both sides measured on the same kind of hardware."""
-
-    spec: PointSpec
-    spec_key: str
-    hardware_key: str
-    baseline: SideReport
-    candidate: SideReport
-    quality: tuple[str, ...] = Field(description="Flags of any trial on either side.")
-
-
-class UnmatchedPoint(Frozen):
-    """A point that only one side measured."""
-
-    point_id: str
-    spec: PointSpec
-    spec_key: str
-    hardware_key: str
-
-
-class ComparisonReport(Frozen):
-    """Baseline against candidate, point by point and over all."""
-
-    baseline: str
-    candidate: str
-    tolerance: float
-    overall: RatioReport | None = Field(
-        description="Geometric mean over the matched points; null without any."
-    )
-    counts: dict[Verdict, int] = Field(description="Matched points by verdict.")
-    points: tuple[ComparedPoint, ...]
-    unmatched_baseline: tuple[UnmatchedPoint, ...]
-    unmatched_candidate: tuple[UnmatchedPoint, ...]
-    differences: tuple[Difference, ...] = Field(
-        description="What else differs between the sides: versions, nodes, settings."
-    )
-    sentence: str
 
 
 def between(

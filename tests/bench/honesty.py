@@ -33,7 +33,7 @@ from scipy.special import betaincinv
 from service.analysis.comparison import Verdict
 from service.analysis.summary import TrialSummary, summarise
 from service.reports import comparison, pairs
-from service.reports.comparison import ComparedPoint
+from service.reports.compared import ComparedPoint
 from service.reports.pairs import MOVED, PairReport
 from service.store.results import MeasuredTrial
 from tests.bench.planted_rank import PLANT_VARIABLE, PlantedRank

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from service.analysis.comparison import Verdict
-from service.reports.comparison import ComparisonReport, report
+from service.reports.compared import ComparisonReport
+from service.reports.comparison import report
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point
 from tests.unit.reports.measured import measured_trial, on_torch

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from service.reports.comparison import ComparisonReport, report
+from service.reports.compared import ComparisonReport
+from service.reports.comparison import report
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point
 from tests.unit.reports.measured import measured_trial, with_control
