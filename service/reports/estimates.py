@@ -2,10 +2,16 @@
 
 from typing import Self
 
+import numpy as np
 from pydantic import Field
 
 from service.analysis.interval import Estimate
 from workers.contract.frozen import Frozen
+
+
+def generator_of(identity: str) -> np.random.Generator:
+    """Seeded by what is measured, so that the same rows give the same interval."""
+    return np.random.default_rng(list(identity.encode()))
 
 
 class EstimateReport(Frozen):

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from math import log
 from statistics import median
 
-import numpy as np
 from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.interval import Estimate, estimate
-from service.reports.estimates import EstimateReport
+from service.reports.estimates import EstimateReport, generator_of
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
 from workers.contract.axes import GroupKind
@@ -86,8 +85,8 @@ def _point(fresh: Sequence[MeasuredTrial], regrouped: Sequence[MeasuredTrial]) -
 
 
 def _estimate(trials: Sequence[MeasuredTrial]) -> Estimate:
-    rng = np.random.default_rng(list(trials[0].spec_key.encode()))
-    return estimate([trial.summary.step_time_us for trial in trials], rng=rng)
+    times = [trial.summary.step_time_us for trial in trials]
+    return estimate(times, rng=generator_of(trials[0].spec_key))
 
 
 def _width(found: Estimate) -> float:

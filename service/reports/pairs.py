@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from statistics import median
 
-import numpy as np
 from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import Verdict
 from service.analysis.pairs import DEFAULT_PAIR_TOLERANCE, Part, judge_pairs
+from service.reports.estimates import generator_of
 from service.store import sweeps
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -94,11 +94,10 @@ def report(
 ) -> PairsReport:
     """Put the two points of each trial together and judge them over trials. Pure."""
     pairs = _pairs(trials)
-    rng = np.random.default_rng(list(sweep_id.encode()))
     judged = judge_pairs(
         [[(first.summary, second.summary) for first, second in groups] for groups in pairs],
         tolerance=tolerance,
-        rng=rng,
+        rng=generator_of(sweep_id),
     )
     return PairsReport(
         sweep_id=sweep_id,

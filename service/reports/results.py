@@ -11,7 +11,7 @@ from service.analysis.control import NOISY
 from service.analysis.interval import estimate, estimate_signed
 from service.analysis.summary import TrialSummary, slowest_rank_steps_ns
 from service.reports.control import control_report
-from service.reports.estimates import EstimateReport, StepTimeReport
+from service.reports.estimates import EstimateReport, StepTimeReport, generator_of
 from service.reports.result import (
     CollectiveReport,
     ControlReport,
@@ -66,7 +66,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
     """Report one point over its trials, at least one. Pure."""
     newest = max(trials, key=lambda trial: trial.created_at)
     summaries = [trial.summary for trial in trials]
-    rng = _generator(newest.spec_key)
+    rng = generator_of(newest.spec_key)
     step, estimates = _step_time(summaries, rng), _estimates(summaries, rng)
     control = control_report(summaries, rng=rng)
     flags = _flags(trials, estimates, control)
@@ -130,11 +130,6 @@ def with_trials(
     return result.model_copy(
         update={"trials": shown, "samples_us": None if samples is None else tuple(steps)}
     )
-
-
-def _generator(spec_key: str) -> np.random.Generator:
-    """Seeded by what is measured, so that the same rows give the same interval."""
-    return np.random.default_rng(list(spec_key.encode()))
 
 
 def _step_time(summaries: Sequence[TrialSummary], rng: np.random.Generator) -> StepTimeReport:
