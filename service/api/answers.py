@@ -16,6 +16,7 @@ from service.reports.breakeven import BreakEvenReport
 from service.reports.memory import MemoryRequest
 from service.reports.result import ResultReport
 from service.reports.sweeps import PointReport, ProgressReport, SweepReport
+from service.reports.trials import with_trials
 from service.store.results import MeasuredTrial
 from service.store.states import PointState, SweepState, TrialState
 from workers.contract.axes import Arrangement, Block, GroupKind, Phase
@@ -70,7 +71,7 @@ def answers() -> dict[str, BaseModel]:
     return {
         **_sweeps(),
         "list_results": Page[ResultReport](items=[result], next_cursor=None),
-        "get_result": results.with_trials(result, shown),
+        "get_result": with_trials(result, shown),
         "compare_sweeps": comparison.report(
             shown, shown, baseline_name=SWEEP_ID, candidate_name=OTHER_SWEEP_ID
         ),

@@ -1,6 +1,6 @@
 """From the trials of a point to its result: the one reading path of API, pages and CLI."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
 import numpy as np
@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from service.analysis import quality
 from service.analysis.control import NOISY
 from service.analysis.interval import estimate, estimate_signed
-from service.analysis.summary import TrialSummary, slowest_rank_steps_ns
+from service.analysis.summary import TrialSummary
 from service.reports.control import control_report
 from service.reports.estimates import EstimateReport, StepTimeReport, generator_of
 from service.reports.result import (
@@ -17,10 +17,9 @@ from service.reports.result import (
     ControlReport,
     EstimatesReport,
     IdleReport,
-    RankSamples,
     ResultReport,
-    TrialReport,
 )
+from service.reports.trials import with_trials
 from service.store import profiles as stored_profiles
 from service.store import results as stored
 from service.store import samples as stored_samples
@@ -32,11 +31,7 @@ from workers.contract.bandwidth import algbw_gb_per_s, busbw_gb_per_s
 from workers.contract.hardware import Environment
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
-from workers.contract.trial import PassSamples
 from workers.contract.workload import flops_per_rank
-
-Samples = Mapping[Pass, Sequence[PassSamples]]
-"""Of one trial, each pass indexed by rank."""
 
 MOST_PERTURBATION = 0.05
 """Above it the split into wire and wait is called rough."""
@@ -106,29 +101,6 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         num_warmup_steps=max(trial.num_warmup_steps for trial in trials),
         perturbation=median(summary.perturbation for summary in summaries),
         measured_at=newest.created_at,
-    )
-
-
-def with_trials(
-    result: ResultReport,
-    trials: Sequence[MeasuredTrial],
-    *,
-    samples: Mapping[str, Samples] | None = None,
-    profiled: Mapping[str, float] | None = None,
-) -> ResultReport:
-    """Show the trials behind a result and, where given by trial id, every sample of them. Pure."""
-    given = samples or {}
-    shown = tuple(
-        _trial(trial, given.get(trial.id), profiled=(profiled or {}).get(trial.id))
-        for trial in trials
-    )
-    steps = [
-        ns / 1e3
-        for trial in trials
-        for ns in slowest_rank_steps_ns(given.get(trial.id, {}).get(Pass.CLEAN, ()))
-    ]
-    return result.model_copy(
-        update={"trials": shown, "samples_us": None if samples is None else tuple(steps)}
     )
 
 
@@ -244,46 +216,3 @@ def versions(environment: Environment) -> tuple[str | None, ...]:
     """The software that made a measurement."""
     seen = environment
     return (seen.torch, seen.cuda, seen.nccl, seen.driver, seen.python, seen.backend)
-
-
-def _trial(trial: MeasuredTrial, samples: Samples | None, *, profiled: float | None) -> TrialReport:
-    summary = trial.summary
-    return TrialReport(
-        id=trial.id,
-        replicate=trial.replicate,
-        attempt=trial.attempt,
-        group_id=trial.group_id,
-        group_kind=trial.group_kind,
-        node=trial.node,
-        link_class=trial.link_class,
-        created_at=trial.created_at,
-        environment=trial.environment,
-        summary=summary,
-        exposed_communication_us=summary.exposed_communication_us,
-        communication_share=summary.communication_share,
-        collective_share=summary.collective_share,
-        stop_rule=trial.stop_rule,
-        num_warmup_steps=trial.num_warmup_steps,
-        perturbation=summary.perturbation,
-        peak_memory_bytes=trial.peak_memory_bytes,
-        quality=trial.quality,
-        proof=trial.proof,
-        hosts=trial.hosts,
-        profiled_collective_share=profiled,
-        wall_s=trial.wall_ns / 1e9,
-        timed_s=trial.timed_ns / 1e9,
-        samples=None if samples is None else _rank_samples(samples),
-    )
-
-
-def _rank_samples(samples: Samples) -> tuple[RankSamples, ...]:
-    return tuple(
-        RankSamples(
-            pass_name=kind,
-            rank=rank,
-            step_us=tuple(ns / 1e3 for ns in steps.step_ns),
-            forward_us=tuple(ns / 1e3 for ns in steps.forward_ns),
-        )
-        for kind, ranks in samples.items()
-        for rank, steps in enumerate(ranks)
-    )

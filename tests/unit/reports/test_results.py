@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from service.reports.results import report, with_trials
+from service.reports.results import report
+from service.reports.trials import with_trials
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point, steps
 from tests.unit.reports.measured import measured_trial, on_torch
