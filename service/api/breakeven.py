@@ -1,5 +1,6 @@
 """From which batch on tensor parallelism is worth it."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -7,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.auth import Reader
 from service.api.paging import Page
-from service.api.parameters import SweepId, hardware_filter
+from service.api.parameters import SweepId
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import breakeven as reports
@@ -35,11 +36,9 @@ def get_breakeven(
 ) -> Page[BreakEvenReport]:
     """Where compute overtakes communication and where the larger tp_degree starts to pay."""
     del caller
-    keys, accelerators = hardware_filter(() if which.hardware is None else (which.hardware,))
+    hardware = () if which.hardware is None else (which.hardware,)
     with service.sessions.reading() as session:
         sweeps.check_known(session, which.sweep)
-        found = reports.of_results(
-            session,
-            ResultFilter(sweep_ids=(which.sweep,), hardware_keys=keys, accelerators=accelerators),
-        )
+        chosen = replace(ResultFilter.on(*hardware), sweep_ids=(which.sweep,))
+        found = reports.of_results(session, chosen)
     return Page(items=list(found), next_cursor=None)

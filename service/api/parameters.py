@@ -57,9 +57,3 @@ Tag = Annotated[
 SweepId = Annotated[str, Field(min_length=1, max_length=200, description="Id of a sweep.")]
 
 Several = BeforeValidator(_split)
-
-
-def hardware_filter(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tell hardware keys, which have a version in front, from names of accelerators."""
-    keys = tuple(name for name in names if name.startswith("h1:"))
-    return keys, tuple(name for name in names if name not in keys)

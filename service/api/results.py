@@ -1,5 +1,6 @@
 """Results: what points showed, over their trials."""
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.auth import Reader
 from service.api.paging import Page, PageParameters
-from service.api.parameters import Moment, Several, Tag, hardware_filter
+from service.api.parameters import Moment, Several, Tag
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import results as reports
@@ -51,8 +52,8 @@ class ResultParameters(PageParameters):
 
     def as_filter(self) -> ResultFilter:
         """The same in the store's words."""
-        keys, accelerators = hardware_filter(self.hardware)
-        return ResultFilter(
+        return replace(
+            ResultFilter.on(*self.hardware),
             sweep_ids=self.sweep,
             models=self.model,
             blocks=self.block,
@@ -66,8 +67,6 @@ class ResultParameters(PageParameters):
             overlaps=self.overlap,
             launches=self.launch,
             spec_keys=self.spec_key,
-            hardware_keys=keys,
-            accelerators=accelerators,
             nodes=self.node,
             tag=self.tag,
             since=self.since,

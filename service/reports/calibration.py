@@ -1,7 +1,7 @@
 """From rows to the cost model: what was measured on a hardware, by us or by nccl-tests."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -32,7 +32,7 @@ class Calibration:
 def of_hardware(session: Session, hardware: str, point: PointSpec) -> Calibration:
     """What was measured on it or brought in under its name, and the catalogue's entry."""
     imported = tuple(curves.list_all(session, hardware=hardware))
-    trials = measured(session, _on(hardware, tp_degrees=(point.tp_degree,)))
+    trials = measured(session, replace(ResultFilter.on(hardware), tp_degrees=(point.tp_degree,)))
     accelerator = find_accelerator(hardware)
     for curve in imported:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
@@ -45,9 +45,8 @@ def of_hardware(session: Session, hardware: str, point: PointSpec) -> Calibratio
 
 def series_of(session: Session, hardware: str, point: PointSpec) -> list[MeasuredTrial]:
     """Trials of the same point at any batch."""
-    which = ResultFilter(
-        hardware_keys=_on(hardware).hardware_keys,
-        accelerators=_on(hardware).accelerators,
+    which = replace(
+        ResultFilter.on(hardware),
         blocks=(point.block,),
         phases=(point.phase,),
         arrangements=(point.arrangement,),
@@ -63,9 +62,8 @@ def series_of(session: Session, hardware: str, point: PointSpec) -> list[Measure
 
 def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps | None:
     """Compute-only steps of the same block, phase and dtype, of any model and degree."""
-    which = ResultFilter(
-        hardware_keys=_on(hardware).hardware_keys,
-        accelerators=_on(hardware).accelerators,
+    which = replace(
+        ResultFilter.on(hardware),
         blocks=(point.block,),
         phases=(point.phase,),
         dtypes=(point.dtype,),
@@ -75,15 +73,6 @@ def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps |
         return None
     origin = f"{len(steps)} trials of {point.block} {point.phase} on {hardware}"
     return from_steps(steps, calibration=origin)
-
-
-def _on(hardware: str, *, tp_degrees: tuple[int, ...] = ()) -> ResultFilter:
-    is_key = hardware.startswith("h1:")
-    return ResultFilter(
-        hardware_keys=(hardware,) if is_key else (),
-        accelerators=() if is_key else (hardware,),
-        tp_degrees=tp_degrees,
-    )
 
 
 def _nameless(shape: ModelShape) -> ModelShape:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Final
+from typing import Final, Self
 
 from sqlalchemy import ColumnElement, bindparam, select
 from sqlalchemy.orm import InstrumentedAttribute
@@ -42,6 +42,13 @@ class ResultFilter:
     """Of the sweep: a key and its value."""
     since: datetime | None = None
     until: datetime | None = None
+
+    @classmethod
+    def on(cls, *hardware: str) -> Self:
+        """By hardware keys, which have a version in front, and names of accelerators."""
+        keys = tuple(name for name in hardware if name.startswith("h1:"))
+        names = tuple(name for name in hardware if name not in keys)
+        return cls(hardware_keys=keys, accelerators=names)
 
     @property
     def asked(self) -> frozenset[str]:
