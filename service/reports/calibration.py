@@ -15,7 +15,6 @@ from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
 from workers.contract.axes import Collective
 from workers.contract.point import PointSpec
-from workers.contract.shapes import ModelShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ def series_of(session: Session, hardware: str, point: PointSpec) -> list[Measure
         collective_impls=(point.collective_impl,),
         overlaps=(point.overlap,),
     )
-    shape = _nameless(point.model)
-    return [one for one in measured(session, which) if _nameless(one.spec.model) == shape]
+    shape = point.model.nameless
+    return [one for one in measured(session, which) if one.spec.model.nameless == shape]
 
 
 def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps | None:
@@ -73,10 +72,6 @@ def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps |
         return None
     origin = f"{len(steps)} trials of {point.block} {point.phase} on {hardware}"
     return from_steps(steps, calibration=origin)
-
-
-def _nameless(shape: ModelShape) -> ModelShape:
-    return shape.model_copy(update={"name": ""})
 
 
 def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:

@@ -34,6 +34,11 @@ class ModelShape(Frozen):
     parallel_block: StrictBool = False
     """Attention and MLP read the same input and add up before one all-reduce (Falcon, GPT-NeoX)."""
 
+    @property
+    def nameless(self) -> Self:
+        """Equal for two that differ in name alone."""
+        return self.model_copy(update={"name": ""})
+
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler

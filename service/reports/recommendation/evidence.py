@@ -69,7 +69,7 @@ def gather(
 
 def _is_of(spec: PointSpec, question: Question) -> bool:
     return (
-        spec.model.model_copy(update={"name": ""}) == question.layer.model_copy(update={"name": ""})
+        spec.model.nameless == question.layer.nameless
         and spec.phase is question.phase
         and spec.arrangement is Arrangement.COLUMN_ROW
         and spec.collective_impl is CollectiveImpl.BACKEND
