@@ -15,7 +15,7 @@ from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.result_filter import ResultFilter
-from service.store.submission import point_row, random_order, trial_row
+from service.store.submission import insert_trials, point_row
 from workers.contract.point import PointSpec
 from workers.contract.refine import Refine
 from workers.contract.sharding import judge
@@ -89,26 +89,15 @@ def _queue(
         for at, (point_id, spec) in enumerate(zip(ids, points, strict=True))
     ]
     session.connection().execute(insert(PointRow), rows)
-    trials = [
-        trial_row(
-            trial_id,
-            sweep_id,
-            spec,
-            point_id=point_id,
-            replicate=replicate,
-            position=place + position,
-            ready_at=now,
-        )
-        for replicate in range(num_replicates)
-        for trial_id, point_id, spec, position in zip(
-            new_ids(len(points)),
-            ids,
-            points,
-            random_order(len(points), seed=seed + place, replicate=replicate),
-            strict=True,
-        )
-    ]
-    session.connection().execute(insert(TrialRow), trials)
+    insert_trials(
+        session,
+        sweep_id,
+        [(point_id, None, spec) for point_id, spec in zip(ids, points, strict=True)],
+        num_replicates=num_replicates,
+        seed=seed + place,
+        ready_at=now,
+        after=place,
+    )
     session.execute(
         update(SweepRow)
         .where(SweepRow.id == sweep_id)

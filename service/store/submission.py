@@ -1,7 +1,7 @@
 """A sweep becomes rows: its points, and their trials in a random order for each replicate."""
 
-import itertools
 import random
+from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -19,6 +19,9 @@ from service.store.states import EventKind, TrialState
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
 from workers.contract.sweep import Expansion, SweepSpec
+
+TrialPoints = tuple[str, str | None, PointSpec]
+"""What one trial measures: a point's id, that of the other point of a pair, and the point."""
 
 _INSERT_SWEEP = insert(SweepRow)
 _INSERT_TAGS = insert(SweepTagRow)
@@ -63,12 +66,16 @@ def insert_sweep(
         },
     )
     _insert_tags(session, sweep_id, spec)
-    point_ids = _insert_points(session, sweep_id, expansion)
-    _insert_trials(
-        session, sweep_id, spec, point_ids=point_ids, seed=seed, expansion=expansion, ready_at=now
+    points = _insert_points(session, sweep_id, expansion)
+    replicates = [{"sweep_id": sweep_id, "number": number} for number in range(spec.replicates)]
+    connection.execute(_INSERT_REPLICATES, replicates)
+    insert_trials(
+        session, sweep_id, points, num_replicates=spec.replicates, seed=seed, ready_at=now
     )
-    num_trials = len(expansion.trials) * spec.replicates
-    created: dict[str, JsonValue] = {"num_points": len(point_ids), "counts": {"queued": num_trials}}
+    created: dict[str, JsonValue] = {
+        "num_points": len(expansion.points),
+        "counts": {"queued": len(points) * spec.replicates},
+    }
     events.append(session, sweep_id, Happening(EventKind.SWEEP_CREATED, created))
     return now
 
@@ -86,12 +93,14 @@ def _insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
         session.connection().execute(_INSERT_TAGS, tags)
 
 
-def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[str]:
-    """Write the measured points, then the rejected; return the ids of the former."""
+def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[TrialPoints]:
+    """Write the measured points, then the rejected; return what each trial measures."""
     ids = new_ids(len(expansion.points) + len(expansion.rejected))
     rows: list[dict[str, object]] = []
+    trials: list[TrialPoints] = []
     for points in expansion.trials:
-        first = ids[len(rows)]
+        first, other = ids[len(rows)], ids[len(rows) + 1] if expansion.is_paired else None
+        trials.append((first, other, points[0]))
         for spec in points:
             row = point_row(ids[len(rows)], sweep_id, len(rows), spec, rejection=None)
             rows.append(row if row["id"] == first else row | {"paired_with": first})
@@ -99,7 +108,7 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
         spec = rejection.spec
         rows.append(point_row(ids[len(rows)], sweep_id, len(rows), spec, rejection=rejection))
     session.connection().execute(_INSERT_POINTS, rows)
-    return ids[: len(expansion.points)]
+    return trials
 
 
 def point_row(
@@ -130,67 +139,35 @@ def point_row(
     }
 
 
-def trial_row(
-    trial_id: str,
-    sweep_id: str,
-    spec: PointSpec,
-    *,
-    point_id: str,
-    pair_point_id: str | None = None,
-    replicate: int,
-    position: int,
-    ready_at: datetime,
-) -> dict[str, object]:
-    """Return what the row of a queued trial holds."""
-    return {
-        "id": trial_id,
-        "sweep_id": sweep_id,
-        "point_id": point_id,
-        "pair_point_id": pair_point_id,
-        "kind": spec.kind,
-        "replicate": replicate,
-        "position": position,
-        "state": TrialState.QUEUED,
-        "attempt": 0,
-        "num_charged": 0,
-        "ready_at": ready_at,
-    }
-
-
-def _insert_trials(
+def insert_trials(
     session: Session,
     sweep_id: str,
-    spec: SweepSpec,
+    points: Sequence[TrialPoints],
     *,
-    point_ids: list[str],
+    num_replicates: int,
     seed: int,
-    expansion: Expansion,
     ready_at: datetime,
+    after: int = 0,
 ) -> None:
-    numbers = range(spec.replicates)
-    replicates = [{"sweep_id": sweep_id, "number": number} for number in numbers]
-    session.connection().execute(_INSERT_REPLICATES, replicates)
-    size = 2 if expansion.is_paired else 1
-    firsts, seconds = point_ids[::size], point_ids[1::2] if expansion.is_paired else ()
-    ids = iter(new_ids(len(firsts) * spec.replicates))
+    """Queue a trial of each for each replicate, in a random order behind `after` others."""
+    ids = iter(new_ids(len(points) * num_replicates))
     rows = [
-        trial_row(
-            next(ids),
-            sweep_id,
-            points[0],
-            point_id=point_id,
-            pair_point_id=pair_point_id,
-            replicate=number,
-            position=position,
-            ready_at=ready_at,
-        )
-        for number in numbers
-        for point_id, pair_point_id, points, position in zip(
-            firsts,
-            seconds or itertools.repeat(None, len(firsts)),
-            expansion.trials,
-            random_order(len(firsts), seed=seed, replicate=number),
-            strict=True,
+        {
+            "id": next(ids),
+            "sweep_id": sweep_id,
+            "point_id": point_id,
+            "pair_point_id": pair_point_id,
+            "kind": spec.kind,
+            "replicate": replicate,
+            "position": after + position,
+            "state": TrialState.QUEUED,
+            "attempt": 0,
+            "num_charged": 0,
+            "ready_at": ready_at,
+        }
+        for replicate in range(num_replicates)
+        for (point_id, pair_point_id, spec), position in zip(
+            points, random_order(len(points), seed=seed, replicate=replicate), strict=True
         )
     ]
     session.connection().execute(_INSERT_TRIALS, rows)
