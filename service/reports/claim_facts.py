@@ -1,6 +1,7 @@
 """What stored results say of the articles' claims, one sentence by the claim's number."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
 from statistics import fmean, median
 
 from service.analysis.claims.memory import bubble_share
@@ -23,7 +24,6 @@ def facts(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> dict[int,
     """Say what there is to say; a claim that nothing was measured for is not in it."""
     sharded = [trial for trial in trials if trial.spec.tp_degree > 1]
     found = {number: fact(sharded) for number, fact in FACTS.items()}
-    found[4] = _arrangements(trials)
     found[16] = _floor(sharded, curves)
     series = breakeven.reports(trials)
     found[23] = _pays(series)
@@ -50,19 +50,27 @@ def _counted(block: Block) -> Fact:
 
 def _arrangements(trials: Sequence[MeasuredTrial]) -> str | None:
     """Step times of the same point otherwise arranged, replicate by replicate."""
-    usual = {
-        _place(trial): trial.summary.step_time_us
-        for trial in trials
-        if trial.spec.arrangement is Arrangement.COLUMN_ROW and trial.spec.tp_degree > 1
-    }
     ratios: dict[Arrangement, list[float]] = {}
-    for trial in trials:
-        is_other = trial.spec.arrangement not in {Arrangement.COLUMN_ROW, Arrangement.LAYER_SPLIT}
-        if is_other and _place(trial) in usual:
-            ratio = trial.summary.step_time_us / usual[_place(trial)]
+    for trial, usual in _beside(trials, "arrangement", Arrangement.COLUMN_ROW):
+        if trial.spec.arrangement is not Arrangement.LAYER_SPLIT:
+            ratio = trial.summary.step_time_us / usual.summary.step_time_us
             ratios.setdefault(trial.spec.arrangement, []).append(ratio)
     each = [f"{name} {median(own):.2f} ({len(own)})" for name, own in sorted(ratios.items())]
     return f"step time over column_row's, median (trials): {', '.join(each)}" if each else None
+
+
+def _beside(
+    trials: Sequence[MeasuredTrial], axis: str, usual: StrEnum
+) -> Iterator[tuple[MeasuredTrial, MeasuredTrial]]:
+    """Each trial that is not usual on the axis, and the usual one of its replicate else alike."""
+
+    def place(trial: MeasuredTrial) -> tuple[str, int, PointSpec]:
+        return trial.sweep_id, trial.replicate, trial.spec.model_copy(update={axis: usual})
+
+    known = {place(trial): trial for trial in trials if getattr(trial.spec, axis) is usual}
+    for trial in trials:
+        if getattr(trial.spec, axis) is not usual and (other := known.get(place(trial))):
+            yield trial, other
 
 
 def _idle(trials: Sequence[MeasuredTrial]) -> str | None:
@@ -76,11 +84,6 @@ def _idle(trials: Sequence[MeasuredTrial]) -> str | None:
         for degree, own in sorted(shares.items())
     ]
     return f"median idle share of a layer split, and (P-1)/P: {', '.join(each)}" if each else None
-
-
-def _place(trial: MeasuredTrial) -> tuple[str, int, PointSpec]:
-    spec = trial.spec.model_copy(update={"arrangement": Arrangement.COLUMN_ROW})
-    return trial.sweep_id, trial.replicate, spec
 
 
 def _floor(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> str | None:
@@ -133,22 +136,11 @@ def _hidden(trials: Sequence[MeasuredTrial]) -> str | None:
 
 def _implementations(trials: Sequence[MeasuredTrial]) -> str | None:
     """Decode with the backend's collectives over the same with others."""
-    usual: dict[tuple[str, int, PointSpec], float] = {}
-    others: list[tuple[CollectiveImpl, tuple[str, int, PointSpec], float]] = []
-    for trial in trials:
-        if trial.spec.phase is not Phase.DECODE:
-            continue
-        impl = trial.spec.collective_impl
-        spec = trial.spec.model_copy(update={"collective_impl": CollectiveImpl.BACKEND})
-        place = (trial.sweep_id, trial.replicate, spec)
-        if impl is CollectiveImpl.BACKEND:
-            usual[place] = trial.summary.step_time_us
-        else:
-            others.append((impl, place, trial.summary.step_time_us))
+    decode = [trial for trial in trials if trial.spec.phase is Phase.DECODE]
     ratios: dict[CollectiveImpl, list[float]] = {}
-    for impl, place, step_us in others:
-        if place in usual:
-            ratios.setdefault(impl, []).append(usual[place] / step_us)
+    for trial, usual in _beside(decode, "collective_impl", CollectiveImpl.BACKEND):
+        ratio = usual.summary.step_time_us / trial.summary.step_time_us
+        ratios.setdefault(trial.spec.collective_impl, []).append(ratio)
     each = [f"{impl} {median(own):.2f}x ({len(own)})" for impl, own in sorted(ratios.items())]
     return f"decode against the backend's, median (trials): {', '.join(each)}" if each else None
 
@@ -187,6 +179,7 @@ FACTS: dict[int, Fact] = {
     1: _counted(Block.MLP),
     2: _counted(Block.ATTENTION),
     3: _counted(Block.LAYER),
+    4: _arrangements,
     8: _idle,
     18: _batch_1,
     20: _hidden,
