@@ -18,7 +18,7 @@ from service.api.state import Service, ServiceDep
 from service.reports import sweeps as reports
 from service.reports.sweeps import PointReport, SweepReport
 from service.store import fleet, sweeps
-from service.store.idempotency import IdempotencyKey
+from service.store.idempotency import IdempotencyKey, lookup
 from service.store.states import PointState, SweepState
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import NodeFacts
@@ -167,9 +167,7 @@ def _created_before(service: Service, key: IdempotencyKey | None) -> SweepReport
     if key is None:
         return None
     with service.sessions.reading() as session:
-        sweep_id = sweeps.replay_idempotent(
-            session, principal=key.principal, key=key.key, body_hash=key.body_hash
-        )
+        sweep_id = lookup(session, principal=key.principal, key=key.key, body_hash=key.body_hash)
         return None if sweep_id is None else reports.find(session, sweep_id)
 
 

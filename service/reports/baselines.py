@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from service.store import baselines as stored
 from service.store import schedules, sweeps
 from service.store.baselines import Baseline
 from service.store.result_filter import ResultFilter
+from service.store.results import MeasuredTrial, measured
 from service.store.states import SweepState
 from service.store.sweeps import Sweep
 from workers.contract.frozen import Frozen
@@ -95,14 +97,16 @@ def candidates(session: Session, sweep_id: str) -> CandidatesReport:
         (CandidateKind.LAST_GOOD, None if good.sweep_id is None else (good.sweep_id, good.reason)),
     ]
     found = [(kind, *one) for kind, one in proposed if one is not None and one[0] != sweep_id]
-    names = stored.names_of(session, [one_id for _, one_id, _ in found])
+    ids = [one_id for _, one_id, _ in found]
+    names = stored.names_of(session, ids)
+    created_at = {one.id: one.created_at for one in sweeps.find_all(session, ids)}
     return CandidatesReport(
         sweep_id=sweep_id,
         candidates=tuple(
             CandidateReport(
                 kind=kind,
                 sweep_id=one_id,
-                created_at=sweeps.find(session, one_id).created_at,
+                created_at=created_at[one_id],
                 name=names.get(one_id),
                 reason=reason,
             )
@@ -136,12 +140,12 @@ def _of_the_parent(session: Session, sweep: Sweep) -> tuple[str, str] | None:
     parent = sweep.tags.get(PARENT)
     if parent is None:
         return None
-    own = _spec_keys(session, sweep.id)
+    own = stored.spec_keys(session, sweep.id)
     listed = sweeps.page(
         session, state=SweepState.SUCCEEDED, tag=(COMMIT, parent), limit=MOST_EARLIER
     )
     for one in listed.items:
-        common = len(own & _spec_keys(session, one.id))
+        common = len(own & stored.spec_keys(session, one.id))
         if common:
             reason = f"it measured the parent commit {parent}, and {common} of {len(own)} points"
             return one.id, reason
@@ -149,18 +153,16 @@ def _of_the_parent(session: Session, sweep: Sweep) -> tuple[str, str] | None:
 
 
 def _last_good(session: Session, sweep: Sweep) -> LastGood:
-    earlier = [
-        sweeps.find(session, one)
-        for one in stored.earlier_alike(session, sweep.id, limit=MOST_EARLIER)
-    ]
+    alike = stored.earlier_alike(session, sweep.id, limit=MOST_EARLIER)
+    earlier = sweeps.find_all(session, alike)
+
+    @lru_cache(2)
+    def trials(sweep_id: str) -> list[MeasuredTrial]:
+        return measured(session, ResultFilter(sweep_ids=(sweep_id,)))
 
     def slower_than(good: str, other: str) -> str | None:
-        found = comparison.between(
-            session,
-            ResultFilter(sweep_ids=(good,)),
-            ResultFilter(sweep_ids=(other,)),
-            baseline_name=good,
-            candidate_name=other,
+        found = comparison.report(
+            trials(good), trials(other), baseline_name=good, candidate_name=other
         )
         if found.overall is None or found.overall.verdict is not Verdict.SLOWER:
             return None
@@ -177,7 +179,3 @@ def _last_good(session: Session, sweep: Sweep) -> LastGood:
         ],
         slower_than,
     )
-
-
-def _spec_keys(session: Session, sweep_id: str) -> frozenset[str]:
-    return frozenset(stored.spec_keys(session, sweep_id))

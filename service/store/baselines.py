@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, distinct, func, insert, select, tuple_, update
+from sqlalchemy import Select, delete, distinct, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -150,12 +150,8 @@ def resolve(session: Session, text: str) -> str:
 
 def earlier_alike(session: Session, sweep_id: str, *, limit: int) -> list[str]:
     """Ids of sweeps that measured every point of this one before it, newest first."""
-    own = select(PointRow.spec_key).where(
-        PointRow.sweep_id == sweep_id, PointRow.is_rejected.is_(False)
-    )
-    count = select(func.count(distinct(PointRow.spec_key))).where(
-        PointRow.sweep_id == sweep_id, PointRow.is_rejected.is_(False)
-    )
+    own = _spec_keys(sweep_id)
+    count = own.with_only_columns(func.count(distinct(PointRow.spec_key)))
     this = select(SweepRow.created_at, SweepRow.id).where(SweepRow.id == sweep_id)
     chosen = (
         select(SweepRow.id)
@@ -173,12 +169,9 @@ def earlier_alike(session: Session, sweep_id: str, *, limit: int) -> list[str]:
     return list(session.scalars(chosen))
 
 
-def spec_keys(session: Session, sweep_id: str) -> list[str]:
+def spec_keys(session: Session, sweep_id: str) -> frozenset[str]:
     """Of the points that a sweep measures."""
-    chosen = select(PointRow.spec_key).where(
-        PointRow.sweep_id == sweep_id, PointRow.is_rejected.is_(False)
-    )
-    return list(session.scalars(chosen))
+    return frozenset(session.scalars(_spec_keys(sweep_id)))
 
 
 def names_of(session: Session, sweep_ids: Sequence[str]) -> dict[str, str]:
@@ -188,6 +181,12 @@ def names_of(session: Session, sweep_ids: Sequence[str]) -> dict[str, str]:
         for one in list_all(session)
         if one.sweep_id in sweep_ids and not one.is_expired
     }
+
+
+def _spec_keys(sweep_id: str) -> Select[str]:
+    return select(PointRow.spec_key).where(
+        PointRow.sweep_id == sweep_id, PointRow.is_rejected.is_(False)
+    )
 
 
 def _change(session: Session, name: str, values: dict[str, object]) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.errors import NotFoundError
 from service.store import derived, sweep_changes
-from service.store.idempotency import IdempotencyKey, lookup, reserve
+from service.store.idempotency import IdempotencyKey, reserve
 from service.store.ids import new_id
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow, SweepTagRow
@@ -78,17 +78,17 @@ def create(
     )
 
 
-def replay_idempotent(session: Session, *, principal: str, key: str, body_hash: str) -> str | None:
-    """Return the sweep this key made, None if none; IdempotencyMismatchError on another body."""
-    return lookup(session, principal=principal, key=key, body_hash=body_hash)
-
-
 def find(session: Session, sweep_id: str) -> Sweep:
     """NotFoundError if there is none."""
-    found = _load(session, select(SweepRow).where(SweepRow.id == sweep_id))
+    found = find_all(session, [sweep_id])
     if not found:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return found[0]
+
+
+def find_all(session: Session, sweep_ids: Sequence[str]) -> list[Sweep]:
+    """Those of them that there are, in no order."""
+    return _load(session, select(SweepRow).where(SweepRow.id.in_(sweep_ids)))
 
 
 def is_over(session: Session, sweep_id: str) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from service.errors import IdempotencyMismatchError
 from service.store import points, sweeps
 from service.store.engine import Sessions
-from service.store.idempotency import IdempotencyKey
+from service.store.idempotency import IdempotencyKey, lookup
 from service.store.models.trial import TrialRow
 from service.store.states import PointState, SweepState, TrialState
 from service.store.sweeps import Sweep
@@ -123,9 +123,9 @@ def test_a_key_used_before_gives_the_first_sweep_again(sessions: Sessions) -> No
         create(IdempotencyKey("alice", "k", "2" * 64))
     with sessions.reading() as session:
         assert len(sweeps.page(session, limit=10).items) == 2
-        replay = sweeps.replay_idempotent(session, principal="alice", key="k", body_hash="1" * 64)
+        replay = lookup(session, principal="alice", key="k", body_hash="1" * 64)
         assert replay == first.id
-        unknown = sweeps.replay_idempotent(session, principal="alice", key="x", body_hash="1" * 64)
+        unknown = lookup(session, principal="alice", key="x", body_hash="1" * 64)
         assert unknown is None
 
 
@@ -146,4 +146,4 @@ def test_a_sweep_that_fails_to_be_stored_leaves_nothing(sessions: Sessions) -> N
         create_and_stop()
     with sessions.reading() as session:
         assert sweeps.page(session, limit=10).items == ()
-        assert sweeps.replay_idempotent(session, principal="alice", key="k", body_hash="") is None
+        assert lookup(session, principal="alice", key="k", body_hash="") is None
