@@ -47,8 +47,7 @@ def create_schedule(
     """Measure a sweep at every time that a cron expression names in a zone, from now on."""
     _refuse_what_cannot_run(service, spec)
     with service.sessions.writing() as session:
-        created = schedules.create(session, spec, created_by=caller.name)
-        report = reports.find(session, created.id)
+        report = reports.report(session, schedules.create(session, spec, created_by=caller.name))
     response.headers["Location"] = f"/v1/schedules/{report.id}"
     return report
 
@@ -79,8 +78,7 @@ def replace_schedule(
     with service.sessions.writing() as session:
         known = schedules.find(session, schedule, lock=True)
         firing.fire_due(session, known, max_points=service.settings.max_points)
-        schedules.replace(session, known.id, spec)
-        return reports.find(session, known.id)
+        return reports.report(session, schedules.replace(session, known.id, spec))
 
 
 @router.delete("/{schedule}", status_code=204)
@@ -113,8 +111,8 @@ def pause_schedule(
     del caller
     with service.sessions.writing() as session:
         known = schedules.find(session, schedule, lock=True)
-        schedules.pause(session, known.id, reason=request.reason, until=request.until)
-        return reports.find(session, known.id)
+        paused = schedules.pause(session, known.id, reason=request.reason, until=request.until)
+        return reports.report(session, paused)
 
 
 @router.post("/{schedule}/resume")
@@ -124,8 +122,7 @@ def resume_schedule(schedule: str, service: ServiceDep, caller: Submitter) -> Sc
     with service.sessions.writing() as session:
         known = schedules.find(session, schedule, lock=True)
         firing.fire_due(session, known, max_points=service.settings.max_points)
-        schedules.resume(session, known.id)
-        return reports.find(session, known.id)
+        return reports.report(session, schedules.resume(session, known.id))
 
 
 @router.get("/{schedule}/decisions")

@@ -90,7 +90,12 @@ class DecisionReport(Frozen):
 
 def find(session: Session, name: str) -> ScheduleReport:
     """By id or name. NotFoundError if there is none."""
-    return ScheduleReport.of(stored.find(session, name), now=db_time(session))
+    return report(session, stored.find(session, name))
+
+
+def report(session: Session, schedule: Schedule) -> ScheduleReport:
+    """Report one by the database's clock."""
+    return ScheduleReport.of(schedule, now=db_time(session))
 
 
 def list_all(session: Session) -> tuple[ScheduleReport, ...]:
