@@ -1,5 +1,6 @@
 """Where a model could run: hardware that was seen, or an accelerator whose data are published."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from service.analysis.recommendation.published import from_published
 from service.errors import FieldError, InvalidRequestError
 from service.reports.recommendation.predictor import from_calibration
 from service.store import fleet
-from workers.contract.hardware import Hardware
+from workers.contract.hardware import Hardware, NodeFacts
 
 GIB = 1 << 30
 
@@ -36,7 +37,10 @@ def find_places(session: Session, names: tuple[str, ...]) -> list[Place]:
 
     Without any name all hardware that was seen. InvalidRequestError names what is known.
     """
-    seen = {key: _seen(session, key, facts) for key, facts in fleet.hardware(session).items()}
+    nodes = [node.facts for node in fleet.nodes(session)]
+    seen = {
+        key: _seen(session, key, facts, nodes) for key, facts in fleet.hardware(session).items()
+    }
     if not names:
         if not seen:
             raise _unknown(None, [])
@@ -62,11 +66,11 @@ def published(accelerator: Accelerator) -> Place:
     return Place(accelerator.name, room, None, from_published(accelerator))
 
 
-def _seen(session: Session, key: str, facts: Hardware) -> Place:
+def _seen(session: Session, key: str, facts: Hardware, nodes: Sequence[NodeFacts]) -> Place:
     """The least memory that a node of it showed; what its kind says where no node is known."""
-    nodes = [n.facts for n in fleet.nodes(session) if n.facts.hardware.hardware_key == key]
-    memory = min((node.slot_memory_bytes for node in nodes), default=facts.memory_class_gib * GIB)
-    slots = max((node.num_slots for node in nodes), default=facts.num_devices)
+    own = [node for node in nodes if node.hardware.hardware_key == key]
+    memory = min((node.slot_memory_bytes for node in own), default=facts.memory_class_gib * GIB)
+    slots = max((node.num_slots for node in own), default=facts.num_devices)
     predict = from_calibration(session, facts.accelerator)
     return Place(facts.accelerator, Room(memory, slots), key, predict)
 
