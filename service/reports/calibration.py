@@ -1,7 +1,8 @@
 """From rows to the cost model: what was measured on a hardware, by us or by nccl-tests."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlalchemy.orm import Session
 
@@ -17,6 +18,28 @@ from workers.contract.axes import Collective
 from workers.contract.point import PointSpec
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What is stored of one hardware: each part is read once, for as many points as ask for it."""
+
+    session: Session
+    hardware: str
+    _trials: dict[ResultFilter, list[MeasuredTrial]] = field(default_factory=dict)
+
+    @cached_property
+    def imported(self) -> tuple[Curve, ...]:
+        """Curves brought in under its name."""
+        return tuple(curves.list_all(self.session, hardware=self.hardware))
+
+    def trials(self, which: ResultFilter) -> list[MeasuredTrial]:
+        """Those measured on it that match."""
+        own = ResultFilter.on(self.hardware)
+        which = replace(which, hardware_keys=own.hardware_keys, accelerators=own.accelerators)
+        if which not in self._trials:
+            self._trials[which] = measured(self.session, which)
+        return self._trials[which]
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """What is known of one hardware."""
@@ -28,24 +51,22 @@ class Calibration:
     """None where too few points of this kind were measured."""
 
 
-def of_hardware(session: Session, hardware: str, point: PointSpec) -> Calibration:
-    """What was measured on it or brought in under its name, and the catalogue's entry."""
-    imported = tuple(curves.list_all(session, hardware=hardware))
-    trials = measured(session, replace(ResultFilter.on(hardware), tp_degrees=(point.tp_degree,)))
-    accelerator = find_accelerator(hardware)
-    for curve in imported:
+def calibrated(stored: Stored, point: PointSpec) -> Calibration:
+    """What was measured or brought in that bears on the point, and the catalogue's entry."""
+    trials = stored.trials(ResultFilter(tp_degrees=(point.tp_degree,)))
+    accelerator = find_accelerator(stored.hardware)
+    for curve in stored.imported:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
-    found = [*_from_trials(trials), *_from_files(imported)]
+    found = [*_from_trials(trials), *_from_files(stored.imported)]
     link = None if accelerator is None else accelerator.link
     return Calibration(
-        CollectiveModel(found, link), imported, accelerator, _steps(session, hardware, point)
+        CollectiveModel(found, link), stored.imported, accelerator, _steps(stored, point)
     )
 
 
-def series_of(session: Session, hardware: str, point: PointSpec) -> list[MeasuredTrial]:
+def series_of(stored: Stored, point: PointSpec) -> list[MeasuredTrial]:
     """Trials of the same point at any batch."""
-    which = replace(
-        ResultFilter.on(hardware),
+    which = ResultFilter(
         blocks=(point.block,),
         phases=(point.phase,),
         arrangements=(point.arrangement,),
@@ -56,21 +77,16 @@ def series_of(session: Session, hardware: str, point: PointSpec) -> list[Measure
         overlaps=(point.overlap,),
     )
     shape = point.model.nameless
-    return [one for one in measured(session, which) if one.spec.model.nameless == shape]
+    return [one for one in stored.trials(which) if one.spec.model.nameless == shape]
 
 
-def _steps(session: Session, hardware: str, point: PointSpec) -> MeasuredSteps | None:
+def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
     """Compute-only steps of the same block, phase and dtype, of any model and degree."""
-    which = replace(
-        ResultFilter.on(hardware),
-        blocks=(point.block,),
-        phases=(point.phase,),
-        dtypes=(point.dtype,),
-    )
-    steps = [(one.spec, one.summary.compute_time_us) for one in measured(session, which)]
+    which = ResultFilter(blocks=(point.block,), phases=(point.phase,), dtypes=(point.dtype,))
+    steps = [(one.spec, one.summary.compute_time_us) for one in stored.trials(which)]
     if len({spec.spec_key for spec, _ in steps}) < FEWEST_STEPS:
         return None
-    origin = f"{len(steps)} trials of {point.block} {point.phase} on {hardware}"
+    origin = f"{len(steps)} trials of {point.block} {point.phase} on {stored.hardware}"
     return from_steps(steps, calibration=origin)
 
 

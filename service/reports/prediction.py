@@ -13,7 +13,7 @@ from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
 from service.reports import calibration
-from service.reports.calibration import Calibration
+from service.reports.calibration import Calibration, Stored
 from service.reports.curve_faults import doubts
 from service.store import curves, fleet
 from service.store.results import MeasuredTrial
@@ -98,13 +98,17 @@ class PredictionReport(Frozen):
 
 def predict(session: Session, request: PredictionRequest) -> PredictionReport:
     """Answer from the measured series of the point, else from its parts, else the catalogue."""
+    return predict_from(Stored(session, request.hardware), request)
+
+
+def predict_from(stored: Stored, request: PredictionRequest) -> PredictionReport:
+    """Predict what the request's hardware, of which `stored` is, would take."""
     point = request.point()
-    series = calibration.series_of(session, request.hardware, point)
+    series = calibration.series_of(stored, point)
     if len({one.spec.batch for one in series}) >= FEWEST_POINTS:
         found, warnings = _from_series(series, point)
     else:
-        known = calibration.of_hardware(session, request.hardware, point)
-        found, warnings = _from_parts(session, request.hardware, point, known)
+        found, warnings = _from_parts(stored, point)
     return PredictionReport(
         hardware=request.hardware,
         spec=point,
@@ -147,17 +151,16 @@ def _compute_us(trial: MeasuredTrial) -> float:
     return trial.summary.compute_time_us
 
 
-def _from_parts(
-    session: Session, hardware: str, point: PointSpec, known: Calibration
-) -> tuple[StepPrediction, list[str]]:
-    product_time, warnings = _product_time(session, hardware, point, known)
+def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[str]]:
+    known = calibration.calibrated(stored, point)
+    product_time, warnings = _product_time(stored, point, known)
 
     def message_time(message: Message) -> Prediction:
         found = known.collectives.predict(
             message.op, message_bytes=message.message_bytes, num_ranks=point.tp_degree
         )
         if found is None:
-            raise _unknown(session, hardware)
+            raise _unknown(stored)
         return found
 
     found = predict_step(point, product_time=product_time, message_time=message_time)
@@ -173,30 +176,30 @@ def _from_parts(
 
 
 def _product_time(
-    session: Session, hardware: str, point: PointSpec, known: Calibration
+    stored: Stored, point: PointSpec, known: Calibration
 ) -> tuple[ProductTime, list[str]]:
     """Measured steps of this kind of point answer first, published peaks else."""
     steps, accelerator = known.steps, known.accelerator
     if steps is not None:
         return partial(steps.product_time, point=point), []
     if accelerator is None:
-        raise _unknown(session, hardware)
+        raise _unknown(stored)
     if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:
         raise _refusal("/dtype", f"{accelerator.name} has no bfloat16; float16 works")
     warning = f"products: published peaks of {accelerator.name}, which none reaches"
     return partial(accelerator.product_time, dtype=point.dtype), [warning]
 
 
-def _unknown(session: Session, hardware: str) -> InvalidRequestError:
+def _unknown(stored: Stored) -> InvalidRequestError:
     """Name what is known: brought in, measured or published."""
-    seen = {node.facts.hardware.accelerator for node in fleet.nodes(session)}
+    seen = {node.facts.hardware.accelerator for node in fleet.nodes(stored.session)}
     names = ", ".join(
-        dict.fromkeys([*curves.hardware_names(session), *sorted(seen), *known_names()])
+        dict.fromkeys([*curves.hardware_names(stored.session), *sorted(seen), *known_names()])
     )
     return _refusal(
         "/hardware",
-        f"too little was measured on {hardware!r} to predict this point ({FEWEST_POINTS} batches "
-        f"of it would do), and the catalogue has no such accelerator; known are {names}",
+        f"too little was measured on {stored.hardware!r} to predict this point ({FEWEST_POINTS} "
+        f"batches of it would do), and the catalogue has no such accelerator; known are {names}",
     )
 
 

@@ -6,6 +6,7 @@ from service.analysis.recommendation.evidence import Predicted, Predictor
 from service.analysis.recommendation.published import with_published_band
 from service.errors import InvalidRequestError
 from service.reports import prediction
+from service.reports.calibration import Stored
 from service.reports.prediction import PredictionReport, PredictionRequest
 from workers.contract.point import PointSpec
 
@@ -15,6 +16,7 @@ def from_calibration(session: Session, hardware: str) -> Predictor:
 
     Valid as long as the session is.
     """
+    stored = Stored(session, hardware)
 
     def predict(spec: PointSpec) -> Predicted | None:
         request = PredictionRequest(
@@ -29,7 +31,7 @@ def from_calibration(session: Session, hardware: str) -> Predictor:
             dtype=spec.dtype,
         )
         try:
-            found = prediction.predict(session, request)
+            found = prediction.predict_from(stored, request)
         except InvalidRequestError:
             return None
         return _predicted(found)
