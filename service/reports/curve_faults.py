@@ -4,6 +4,7 @@ from service.analysis.costmodel.accelerators import find_accelerator
 from service.analysis.costmodel.faults import Suspicion, slow_link, suspicions
 from service.analysis.nccl_tests.table import Table
 from service.store.curves import Curve
+from workers.contract.bandwidth import algbw_gb_per_s
 
 LARGEST_NODE = 8
 """Ranks beyond which a table that names no machines may come from several."""
@@ -38,5 +39,5 @@ def _slow_link(curve: Curve, message_bytes: int, time_us: float) -> Suspicion | 
     if accelerator is None:
         return None
     factor = curve.table.operation.bus_factor(curve.table.num_ranks)
-    busbw = message_bytes / time_us / 1e3 * factor
+    busbw = algbw_gb_per_s(message_bytes=message_bytes, time_us=time_us) * factor
     return slow_link(message_bytes, busbw, line_rate_gb_per_s=accelerator.link.gb_per_s)

@@ -19,7 +19,7 @@ from service.analysis.recommendation.choice import (
 )
 from service.analysis.recommendation.evidence import Basis
 from service.reports.estimates import EstimateReport
-from service.reports.recommendation.evidence import PARTS, Question, gather
+from service.reports.recommendation.evidence import Question, gather
 from service.reports.recommendation.places import Place, find_places
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -109,7 +109,7 @@ def report(
 ) -> RecommendationReport:
     """Recommend for one hardware and batch from what was measured there. Pure."""
     numbers = _powers_of_two(2 * place.room.num_devices)
-    question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype, PARTS)
+    question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype)
     degrees = [_degree(asked, number, batch) for number in numbers]
     divides = [one.tp_degree for one in degrees if one.obstacle is None]
     choice = choose(
