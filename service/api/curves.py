@@ -21,12 +21,11 @@ from service.api.text_body import TextBody, described
 from service.errors import FieldError, UnreadableFileError
 from service.reports import curves as reports
 from service.reports.curves import CurveReport, ImportReport
+from service.reports.prediction import HardwareName
 from service.store import curves
 from workers.contract.frozen import Label
 
 router = APIRouter(prefix="/v1", tags=["curves"], route_class=ApiRoute)
-
-HardwareName = Annotated[Label, Field(min_length=1)]
 
 
 class Format(StrEnum):

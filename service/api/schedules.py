@@ -142,7 +142,7 @@ def list_decisions(
 def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:
     """A schedule that the known machines could never measure is told so at once, not at night."""
     with service.sessions.reading() as session:
-        nodes = [node.facts for node in fleet.nodes(session)]
+        nodes = fleet.node_facts(session)
         if spec.baseline is not None:
             _refuse_unknown_baseline(session, spec.baseline)
     expansion = plan.expand(spec.sweep, nodes=nodes, max_points=service.settings.max_points)

@@ -192,4 +192,4 @@ def _create(
 
 def _known_nodes(service: Service) -> list[NodeFacts]:
     with service.sessions.reading() as session:
-        return [node.facts for node in fleet.nodes(session)]
+        return fleet.node_facts(session)

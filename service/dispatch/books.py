@@ -84,7 +84,7 @@ class Books:
 
     def fail_unplaceable(self, session: Session) -> None:
         """End what no machine known to any dispatcher can run."""
-        known = [node.facts for node in fleet.nodes(session)]
+        known = fleet.node_facts(session)
         if count := unplaceable.fail_unplaceable(session, known):
             log.warning("trials_unplaceable", count=count)
 

@@ -81,7 +81,7 @@ def _start(
     session: Session, schedule: Schedule, *, scheduled_for: datetime, max_points: int
 ) -> str:
     spec = schedule.spec.started_sweep
-    nodes = [node.facts for node in fleet.nodes(session)]
+    nodes = fleet.node_facts(session)
     expansion = plan.expand(spec, nodes=nodes, max_points=max_points)
     plan.refuse_nothing_left(expansion)
     sweep = sweeps.create(

@@ -58,6 +58,11 @@ def nodes(session: Session, *, pool: str | None = None) -> list[Node]:
     return [_node(row) for row in session.connection().execute(statement, {"of_pool": pool})]
 
 
+def node_facts(session: Session) -> list[NodeFacts]:
+    """What is known of the nodes themselves, by name."""
+    return [node.facts for node in nodes(session)]
+
+
 def hardware(session: Session) -> dict[str, Hardware]:
     """Everything that was ever seen, by hardware_key."""
     rows = session.execute(

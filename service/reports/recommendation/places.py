@@ -37,7 +37,7 @@ def find_places(session: Session, names: tuple[str, ...]) -> list[Place]:
 
     Without any name all hardware that was seen. InvalidRequestError names what is known.
     """
-    nodes = [node.facts for node in fleet.nodes(session)]
+    nodes = fleet.node_facts(session)
     seen = {
         key: _seen(session, key, facts, nodes) for key, facts in fleet.hardware(session).items()
     }
