@@ -6,7 +6,8 @@ from xml.etree import ElementTree as ET
 from service.cli.escaping import printable
 from service.cli.formats import microseconds
 from service.cli.verdicts import ratio_with_interval
-from service.cli.wire import ComparedPoint, Comparison, Spec
+from service.cli.wire.comparison import ComparedPoint, Comparison
+from service.cli.wire.spec import Spec
 
 SLOWER, INCONCLUSIVE = "slower", "inconclusive"
 MOST_ANNOTATIONS = 10

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 
 from service.cli.answers import Answer, Listing, Page
 from service.cli.failures import RefusedError, ServerFailedError, UnreachableError, UsageError
-from service.cli.wire import Problem
+from service.cli.wire.problem import Problem
 from service.settings import Settings
 
 Parameters = Mapping[str, str | int | list[str] | list[int] | None]

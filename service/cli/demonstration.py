@@ -12,7 +12,7 @@ from service.cli.client import Client
 from service.cli.failures import CannotStartError, ServerFailedError, UnreachableError
 from service.cli.supervise.services import API, DISPATCHER, api, dispatcher
 from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
-from service.cli.wire import Node
+from service.cli.wire.nodes import Node
 from service.settings import Settings
 
 PATIENCE_S, LOOK_EVERY_S = 90.0, 0.25

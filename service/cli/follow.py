@@ -9,7 +9,7 @@ import httpx2
 
 from service.cli.client import Client
 from service.cli.failures import CliError, UnreachableError
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 
 LOOK_EVERY_S = 0.5
 """Each look costs the server some milliseconds, on cores that may be measuring."""

@@ -1,6 +1,6 @@
 """Figures as a person reads them."""
 
-from service.cli.wire import Interval
+from service.cli.wire.interval import Interval
 
 MINUTE_S, HOUR_S = 60, 3600
 THOUSAND = 1000

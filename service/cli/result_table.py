@@ -8,7 +8,8 @@ from rich.table import Table
 
 from service.cli.formats import interval, percent
 from service.cli.terminal import cell, new_table, say
-from service.cli.wire import Idle, Result, Spec
+from service.cli.wire.results import Idle, Result
+from service.cli.wire.spec import Spec
 
 COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise")
 

@@ -1,6 +1,6 @@
 """Ratios and what may be said of them, as a person reads them."""
 
-from service.cli.wire import Ratio
+from service.cli.wire.comparison import Ratio
 
 STYLES = {"faster": "green", "slower": "bold red", "inconclusive": "yellow"}
 

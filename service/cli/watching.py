@@ -6,7 +6,7 @@ from service.cli.escaping import printable
 from service.cli.exits import ExitCode
 from service.cli.follow import progress
 from service.cli.formats import duration
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 
 WAITING, STARTING = "waiting for a worker group", "starting a worker group"
 REDRAWS_PER_S = 2

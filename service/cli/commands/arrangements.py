@@ -7,7 +7,7 @@ from service.cli.configuration import load_settings
 from service.cli.formats import interval, microseconds
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire import ArrangedBlock
+from service.cli.wire.arrangements import ArrangedBlock
 
 app = typer.Typer()
 

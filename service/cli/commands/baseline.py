@@ -9,9 +9,9 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.history_wire import Baseline, Candidates
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import cell, new_table, print_json, say, show_table
+from service.cli.wire.baselines import Baseline, Candidates
 
 app = typer.Typer(no_args_is_help=True, help="Pin sweeps under names to hold others against.")
 

@@ -5,7 +5,7 @@ from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import print_json, say
-from service.cli.wire import BreakEven
+from service.cli.wire.breakeven import BreakEven
 
 app = typer.Typer()
 

@@ -13,7 +13,8 @@ from service.cli.failures import UsageError
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import print_json, say
 from service.cli.verdicts import ratio_with_interval
-from service.cli.wire import Comparison, Sweep
+from service.cli.wire.comparison import Comparison
+from service.cli.wire.sweeps import Sweep
 
 app = typer.Typer()
 

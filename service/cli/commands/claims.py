@@ -5,7 +5,7 @@ from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.terminal import print_json, say
-from service.cli.wire import Claim
+from service.cli.wire.claims import Claim
 
 app = typer.Typer()
 

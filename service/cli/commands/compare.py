@@ -11,7 +11,7 @@ from service.cli.formats import microseconds
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.verdicts import STYLES, ratio_with_interval
-from service.cli.wire import Comparison, Unmatched
+from service.cli.wire.comparison import Comparison, Unmatched
 
 app = typer.Typer()
 

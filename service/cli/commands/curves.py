@@ -10,7 +10,7 @@ from service.cli.configuration import load_settings
 from service.cli.formats import microseconds
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire import Curve, Placement
+from service.cli.wire.curves import Curve, Placement
 
 app = typer.Typer()
 

@@ -21,7 +21,9 @@ from service.cli.supervise.preparation import (
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
 from service.cli.watching import exit_code_of, show_progress
-from service.cli.wire import BreakEven, Result, Sweep
+from service.cli.wire.breakeven import BreakEven
+from service.cli.wire.results import Result
+from service.cli.wire.sweeps import Sweep
 from service.settings import Settings
 
 app = typer.Typer()

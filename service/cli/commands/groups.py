@@ -8,7 +8,7 @@ from service.cli.configuration import load_settings
 from service.cli.formats import interval
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire import Groups
+from service.cli.wire.groups import Groups
 
 app = typer.Typer()
 

@@ -9,7 +9,7 @@ from service.cli.configuration import load_settings
 from service.cli.foreign_file import media_type, read_file
 from service.cli.options import AsJson
 from service.cli.terminal import print_json, say
-from service.cli.wire import Import
+from service.cli.wire.curves import Import
 
 app = typer.Typer()
 

@@ -11,7 +11,7 @@ from service.cli.formats import gigabytes
 from service.cli.model_argument import ModelArgument, numbers, read_model
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, show_table
-from service.cli.wire import Memory, MemoryPlan
+from service.cli.wire.memory import Memory, MemoryPlan
 
 app = typer.Typer()
 

@@ -5,7 +5,7 @@ from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, show_table
-from service.cli.wire import Node
+from service.cli.wire.nodes import Node
 
 app = typer.Typer()
 

@@ -9,7 +9,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.verdicts import STYLES, ratio_with_interval
-from service.cli.wire import PairOfPoints, Pairs
+from service.cli.wire.pairs import PairOfPoints, Pairs
 
 app = typer.Typer()
 

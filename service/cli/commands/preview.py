@@ -8,7 +8,7 @@ from service.cli.formats import duration
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
-from service.cli.wire import Preview
+from service.cli.wire.sweeps import Preview
 
 app = typer.Typer()
 

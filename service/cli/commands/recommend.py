@@ -11,7 +11,7 @@ from service.cli.exits import ExitCode
 from service.cli.formats import gigabytes, microseconds, percent
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say, show_table
-from service.cli.wire import DegreeRange, Recommendation
+from service.cli.wire.recommendation import DegreeRange, Recommendation
 
 app = typer.Typer()
 

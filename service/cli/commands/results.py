@@ -8,7 +8,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
 from service.cli.result_table import show_results
 from service.cli.terminal import print_json, say
-from service.cli.wire import Result
+from service.cli.wire.results import Result
 
 app = typer.Typer()
 

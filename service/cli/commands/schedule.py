@@ -9,10 +9,10 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.history_wire import Decision, Schedule
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import cell, new_table, print_json, say, show_table
+from service.cli.wire.schedules import Decision, Schedule
 
 app = typer.Typer(no_args_is_help=True, help="Measure a sweep again and again.")
 

@@ -3,9 +3,9 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.history_wire import Schedule
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, show_table
+from service.cli.wire.schedules import Schedule
 
 app = typer.Typer()
 

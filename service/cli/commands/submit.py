@@ -9,7 +9,7 @@ from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
 from service.cli.watching import exit_code_of, show_progress
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 
 app = typer.Typer()
 

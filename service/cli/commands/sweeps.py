@@ -9,7 +9,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
 from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.cli.watching import describe
-from service.cli.wire import Point, Sweep
+from service.cli.wire.sweeps import Point, Sweep
 
 app = typer.Typer()
 

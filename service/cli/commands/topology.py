@@ -8,7 +8,7 @@ from service.cli.configuration import load_settings
 from service.cli.foreign_file import media_type, read_file
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire import TopologyReport
+from service.cli.wire.topology import TopologyReport
 
 app = typer.Typer()
 

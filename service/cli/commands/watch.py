@@ -8,7 +8,7 @@ from service.cli.follow import events
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import print_json, say
 from service.cli.watching import exit_code_of, show_progress
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 
 app = typer.Typer()
 

@@ -10,7 +10,7 @@ from service.cli.failures import (
     UnreachableError,
     UsageError,
 )
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 from tests.unit.cli.answers import SWEEP_ID, page, sweep
 from tests.unit.cli.fake_server import FakeServer, Reply, problem, serving
 

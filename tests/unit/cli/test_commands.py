@@ -6,7 +6,7 @@ import pytest
 from service.api.answers import answers
 from service.cli.exits import ExitCode
 from service.cli.watching import describe
-from service.cli.wire import Sweep
+from service.cli.wire.sweeps import Sweep
 from tests.unit.cli.answers import SWEEP_ID, page, result, spec, sweep
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_server import FakeServer, Reply, problem, stream

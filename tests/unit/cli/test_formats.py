@@ -1,7 +1,7 @@
 import pytest
 
 from service.cli.formats import duration, interval, microseconds, percent
-from service.cli.wire import Interval
+from service.cli.wire.interval import Interval
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+from service.cli.wire.base import Wire
+from service.cli.wire.interval import Interval
+from service.cli.wire.spec import Spec
+
+
+class Collective(Wire):
+    """One collective of a step."""
+
+    count_per_step: int = 1
+
+
+class Control(Wire):
+    """What the fixed work beside a point's steps says of the host."""
+
+    noise_grade: str = ""
+
+
+class Idle(Wire):
+    """What of a step ranks did not work in, where they wait for one another's layers."""
+
+    share_by_rank: tuple[float, ...]
+    ideal_share: float
+
+
+class Result(Wire):
+    """A measured point."""
+
+    sweep_id: str
+    spec: Spec
+    step_time_us: Interval
+    communication_share: float | None = None
+    collectives: tuple[Collective, ...] = ()
+    idle: Idle | None = None
+    control: Control | None = None
+    quality: tuple[str, ...] = ()
+
+    @property
+    def num_collectives(self) -> int:
+        """Collectives of one step, as they were counted."""
+        return sum(collective.count_per_step for collective in self.collectives)
