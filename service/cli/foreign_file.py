@@ -1,17 +1,12 @@
-import sys
-from pathlib import Path
-
+from service.cli import files
 from service.cli.failures import UsageError
 
 
 def read_file(name: str) -> bytes:
     """Bytes of a file that another program wrote, or of stdin; the server judges what they say."""
-    try:
-        body = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}") from error
+    body = files.read(name)
     if not body.strip():
-        raise UsageError(f"{'standard input' if name == '-' else name} is empty")
+        raise UsageError(f"{files.shown(name)} is empty")
     return body
 
 

@@ -1,14 +1,11 @@
 """Series as JSON lines: `{"id": …, "values": […]}`, null where a night is missing."""
 
-import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, BinaryIO
 
 from pydantic import Field, StrictInt, StrictStr, ValidationError
 
-from service.cli.failures import UsageError
+from service.cli import files
 from workers.contract.frozen import Frozen
 
 LARGEST_SIZE = 1e150
@@ -31,12 +28,8 @@ def read_series(name: str) -> Iterator[SeriesLine | str]:
 
     UsageError where the file cannot be read.
     """
-    shown = "standard input" if name == "-" else name
-    try:
-        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as lines:
-            yield from _parsed(lines, shown)
-    except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}") from error
+    with files.reading(name) as lines:
+        yield from _parsed(lines, files.shown(name))
 
 
 def _parsed(lines: BinaryIO, shown: str) -> Iterator[SeriesLine | str]:

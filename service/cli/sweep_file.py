@@ -1,7 +1,6 @@
 import json
-import sys
-from pathlib import Path
 
+from service.cli import files
 from service.cli.failures import UsageError
 
 LARGEST_BYTES = 1 << 20
@@ -9,11 +8,7 @@ LARGEST_BYTES = 1 << 20
 
 def read_sweep_file(name: str) -> bytes:
     """Read a sweep as it is; the server judges what it says, this only that it is JSON."""
-    try:
-        body = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}") from error
-    shown = "standard input" if name == "-" else name
+    body, shown = files.read(name), files.shown(name)
     if len(body) > LARGEST_BYTES:
         raise UsageError(f"{shown} has {len(body)} bytes, a sweep at most {LARGEST_BYTES}")
     try:

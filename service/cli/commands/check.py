@@ -5,11 +5,11 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
+from service.cli import files
 from service.cli.check_report import SLOWER, annotations, junit
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.failures import UsageError
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import print_json, say
 from service.cli.verdicts import ratio_with_interval
@@ -50,7 +50,7 @@ def check(
     problem = _problem(sweep, found)
     if junit_file is not None:
         body = junit(found, baseline=baseline, candidate=sweep_id, problem=problem)
-        _write(junit_file, body)
+        files.write(junit_file, body)
     if as_json:
         print_json(answer.document)
     elif github:
@@ -92,10 +92,3 @@ def _show(found: Comparison, problem: str | None) -> None:
     if problem is not None:
         say(console, problem, "bold red")
     say(console, found.sentence, "bold")
-
-
-def _write(path: Path, body: bytes) -> None:
-    try:
-        path.write_bytes(body)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -5,6 +5,7 @@ import typer
 
 from service.analysis.changepoints.detector import detect as judge
 from service.analysis.changepoints.detector import replay
+from service.cli import files
 from service.cli.escaping import printable
 from service.cli.exits import ExitCode
 from service.cli.failures import UsageError
@@ -47,5 +48,5 @@ def detect(
             num_bad += 1
             sys.stderr.write(f"tpsweep: {printable(line)}\n")
     if not num_series:
-        raise UsageError(f"{'standard input' if file == '-' else file} holds no series")
+        raise UsageError(f"{files.shown(file)} holds no series")
     raise typer.Exit(ExitCode.USAGE if num_bad else ExitCode.OK)

@@ -4,6 +4,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from service.cli import files
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson
@@ -28,7 +29,7 @@ def profile(trial_id: TrialId, *, output: Output = None, as_json: AsJson = False
     with Client.connect(load_settings()) as client:
         trace = client.get(f"/v1/trials/{trial_id}/profile").body
     path = output or Path(f"{trial_id}.trace.json.gz")
-    path.write_bytes(trace)
+    files.write(path, trace)
     if as_json:
         print_json({"path": str(path), "num_bytes": len(trace)})
         return

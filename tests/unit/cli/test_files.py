@@ -1,4 +1,4 @@
-"""Commands that send a file which another program wrote."""
+"""Commands that send a file which another program wrote, or keep one."""
 
 import json
 from pathlib import Path
@@ -101,3 +101,12 @@ def test_topology_names_the_gpus_of_each_degree(fake: FakeServer, run: Run, tmp_
     assert "4 NVLinks" in outcome.out
     assert "0,1  2,3" in outcome.out
     assert "cut by '...'" in outcome.out
+
+
+def test_a_profile_is_kept_as_it_comes(fake: FakeServer, run: Run, tmp_path: Path) -> None:
+    fake.on("GET /v1/trials/t/profile", Reply(text="trace", content_type="application/gzip"))
+    path = tmp_path / "t.trace.json.gz"
+    assert run("profile", "t", "--output", str(path)).out == f"{path}: 5 bytes\n"
+    assert path.read_bytes() == b"trace"
+    outcome = run("profile", "t", "--output", str(tmp_path / "no" / "where.gz"))
+    assert (outcome.code, "cannot be written" in outcome.err) == (ExitCode.USAGE, True)

@@ -1,0 +1,38 @@
+"""Files that a command line names. `-` is standard input."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+from service.cli.failures import UsageError
+
+
+def shown(name: str) -> str:
+    """What messages call it."""
+    return "standard input" if name == "-" else name
+
+
+@contextmanager
+def reading(name: str) -> Iterator[BinaryIO]:
+    """Open it; UsageError where it cannot be opened, or read on."""
+    try:
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            yield file
+    except OSError as error:
+        raise UsageError(f"{shown(name)} cannot be read: {error.strerror}") from error
+
+
+def read(name: str) -> bytes:
+    """All of it; UsageError where it cannot be read."""
+    with reading(name) as file:
+        return file.read()
+
+
+def write(path: Path, body: bytes) -> None:
+    """Replace what the file holds; UsageError where it cannot be written."""
+    try:
+        path.write_bytes(body)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
