@@ -57,7 +57,6 @@ class SkippedRow(Wire):
 class Import(Wire):
     """What a file gave."""
 
-    num_taken: int
     num_new_curves: int
     curves: tuple[Curve, ...] = ()
     skipped: tuple[SkippedRow, ...] = ()

@@ -19,7 +19,6 @@ class Pause(Wire):
 class Schedule(Wire):
     """A sweep that is measured again and again."""
 
-    id: str
     name: str
     cron: str
     zone: str
