@@ -13,7 +13,7 @@ from service.cli.failures import RefusedError, ServerFailedError, UnreachableErr
 from service.cli.wire.problem import Problem
 from service.settings import Settings
 
-Parameters = Mapping[str, str | int | list[str] | list[int] | None]
+Parameters = Mapping[str, str | float | list[str] | list[int] | None]
 
 CONNECT_S, ANSWER_S = 5.0, 60.0
 SILENCE_S = 60.0

@@ -2,7 +2,8 @@
 
 from service.cli.wire.comparison import Ratio
 
-STYLES = {"faster": "green", "slower": "bold red", "inconclusive": "yellow"}
+SLOWER, INCONCLUSIVE = "slower", "inconclusive"
+STYLES = {"faster": "green", SLOWER: "bold red", INCONCLUSIVE: "yellow"}
 
 
 def ratio_with_interval(ratio: Ratio) -> str:

@@ -6,13 +6,13 @@ import typer
 from rich.console import Console
 
 from service.cli import files
-from service.cli.check_report import SLOWER, annotations, junit
+from service.cli.check_report import annotations, junit
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.options import AsJson, SweepId
+from service.cli.options import AsJson, SweepId, Tolerance
 from service.cli.terminal import print_json, say
-from service.cli.verdicts import ratio_with_interval
+from service.cli.verdicts import SLOWER, ratio_with_interval
 from service.cli.wire.comparison import Comparison
 from service.cli.wire.sweeps import Sweep
 
@@ -24,9 +24,7 @@ def check(
     sweep_id: SweepId,
     *,
     baseline: Annotated[str, typer.Option(help="Name of a baseline, or id of a sweep.")],
-    tolerance: Annotated[
-        float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
-    ] = None,
+    tolerance: Tolerance = None,
     junit_file: Annotated[
         Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")
     ] = None,
@@ -40,9 +38,7 @@ def check(
     The exit code is 1 where a point or the whole is slower, the sweep did not succeed as a whole,
     or no point can be compared. Points that cannot be told do not fail.
     """
-    wanted = {"baseline": baseline, "candidate": sweep_id}
-    if tolerance is not None:
-        wanted["tolerance"] = str(tolerance)
+    wanted = {"baseline": baseline, "candidate": sweep_id, "tolerance": tolerance}
     with Client.connect(load_settings()) as client:
         answer = client.get("/v1/compare", wanted)
         sweep = client.get(f"/v1/sweeps/{quote(sweep_id, safe='')}").read(Sweep)

@@ -8,9 +8,9 @@ from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
 from service.cli.formats import microseconds
-from service.cli.options import AsJson
+from service.cli.options import AsJson, Tolerance
 from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.verdicts import STYLES, ratio_with_interval
+from service.cli.verdicts import SLOWER, STYLES, ratio_with_interval
 from service.cli.wire.comparison import Comparison, Unmatched
 
 app = typer.Typer()
@@ -28,9 +28,7 @@ def compare(
         str, typer.Argument(help="The one that came after: id, or a baseline's name.")
     ],
     *,
-    tolerance: Annotated[
-        float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
-    ] = None,
+    tolerance: Tolerance = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two sweeps point by point.
@@ -38,9 +36,7 @@ def compare(
     Points are matched by what they measured and on which hardware. The ratio is candidate over
     baseline: below 1 is faster. The exit code is 1 where the overall verdict is slower.
     """
-    wanted = {"baseline": baseline, "candidate": candidate}
-    if tolerance is not None:
-        wanted["tolerance"] = str(tolerance)
+    wanted = {"baseline": baseline, "candidate": candidate, "tolerance": tolerance}
     with Client.connect(load_settings()) as client:
         answer = client.get("/v1/compare", wanted)
     found = answer.read(Comparison)
@@ -48,7 +44,7 @@ def compare(
         print_json(answer.document)
     else:
         _show(found)
-    is_slower = found.overall is not None and found.overall.verdict == "slower"
+    is_slower = found.overall is not None and found.overall.verdict == SLOWER
     raise typer.Exit(ExitCode.NEGATIVE if is_slower else ExitCode.OK)
 
 

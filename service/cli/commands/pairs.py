@@ -1,12 +1,10 @@
-from typing import Annotated
-
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.options import AsJson, SweepId
+from service.cli.options import AsJson, SweepId, Tolerance
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.verdicts import STYLES, ratio_with_interval
 from service.cli.wire.pairs import PairOfPoints, Pairs
@@ -20,9 +18,7 @@ COLUMNS = ("part", "ratio", "detectable", "verdict")
 def pairs(
     sweep_id: SweepId,
     *,
-    tolerance: Annotated[
-        float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
-    ] = None,
+    tolerance: Tolerance = None,
     as_json: AsJson = False,
 ) -> None:
     """Show which of two paired points is faster, and what does it.
@@ -30,9 +26,8 @@ def pairs(
     The ratio is second point over first in one group of processes, the interval over groups. The
     detectable change is what as many such groups would show with 95 % probability.
     """
-    wanted = {} if tolerance is None else {"tolerance": str(tolerance)}
     with Client.connect(load_settings()) as client:
-        answer = client.get(f"/v1/sweeps/{sweep_id}/pairs", wanted)
+        answer = client.get(f"/v1/sweeps/{sweep_id}/pairs", {"tolerance": tolerance})
     if as_json:
         print_json(answer.document)
         return
