@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
 
 from service.analysis.schedules.spec import ScheduleSpec
 from service.errors import ConflictError, NotFoundError
@@ -11,16 +10,6 @@ from service.reports import baselines as reports
 from service.store import baselines, schedules
 from service.store.engine import Sessions
 from tests.integration.store.builders import FakeClock, run_all, submit, sweep_spec
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def timed(engine: Engine, clock: FakeClock) -> Sessions:
-    return Sessions(engine, clock=clock)
 
 
 def test_a_name_stands_for_its_sweep_until_it_expires(timed: Sessions, clock: FakeClock) -> None:

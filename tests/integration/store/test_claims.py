@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
 
 from service.store import queue, sweeps
 from service.store.engine import Sessions
@@ -125,20 +124,18 @@ def test_work_for_other_hardware_does_not_hold_up_the_queue(sessions: Sessions) 
     assert claimed(sessions).sweep_id == fitting.id
 
 
-def test_a_trial_put_off_is_not_claimed_before_its_time(engine: Engine) -> None:
-    clock = FakeClock()
-    sessions = Sessions(engine, clock=clock)
-    submit(sessions, sweep_spec(batches=1, degrees=(1,)))
-    with sessions.writing() as session:
+def test_a_trial_put_off_is_not_claimed_before_its_time(timed: Sessions, clock: FakeClock) -> None:
+    submit(timed, sweep_spec(batches=1, degrees=(1,)))
+    with timed.writing() as session:
         lease = queue.claim(session, owner="a", offer=OFFER, ttl=TTL)
         assert lease is not None
         failure = Failure(code="rank_lost", message="rank 1 died")
         queue.fail(session, lease, failure, retry=True, delay=timedelta(seconds=10))
-    assert claim(sessions) is None
+    assert claim(timed) is None
     clock.advance(9.9)
-    assert claim(sessions) is None
+    assert claim(timed) is None
     clock.advance(0.2)
-    again = claimed(sessions)
+    again = claimed(timed)
     assert (again.trial_id, again.attempt) == (lease.trial_id, 2)
 
 

@@ -2,9 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-from sqlalchemy import Engine
-
 from service.store import fleet
 from service.store.engine import Sessions
 from tests.integration.store.builders import FakeClock, node, register
@@ -12,16 +9,6 @@ from tests.unit.analysis.trials import HARDWARE
 from workers.contract.hardware import Hardware
 
 TTL = timedelta(seconds=30)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def timed(engine: Engine, clock: FakeClock) -> Sessions:
-    return Sessions(engine, clock=clock)
 
 
 def take(sessions: Sessions, owner: str, pool: str = "pool") -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from service.analysis.summary import EmptyTrialError
@@ -38,17 +38,6 @@ FAILURE = Failure(
     log_tail="last words\0 and half a \ud83d",
 )
 ONE_TRIAL = sweep_spec(batches=1, degrees=(2,))
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def timed(engine: Engine, clock: FakeClock) -> Sessions:
-    """Transactions whose time is the clock's."""
-    return Sessions(engine, clock=clock)
 
 
 def attempts(sessions: Sessions, lease: Lease) -> list[AttemptRow]:

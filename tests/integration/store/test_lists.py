@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
 
 from service.errors import InvalidCursorError
 from service.store import points, queue, sweeps
@@ -22,16 +21,14 @@ from tests.integration.store.builders import (
 ONE = sweep_spec(batches=1, degrees=(1,))
 
 
-def test_sweeps_are_listed_newest_first_page_by_page(engine: Engine) -> None:
-    clock = FakeClock()
-    sessions = Sessions(engine, clock=clock)
+def test_sweeps_are_listed_newest_first_page_by_page(timed: Sessions, clock: FakeClock) -> None:
     ids = []
     for second in (0, 0, 0, 1, 2):
         clock.advance(second)
-        ids.append(submit(sessions, ONE).id)
+        ids.append(submit(timed, ONE).id)
     seen: list[str] = []
     cursor = None
-    with sessions.reading() as session:
+    with timed.reading() as session:
         while True:
             page = sweeps.page(session, limit=2, cursor=cursor)
             seen += [sweep.id for sweep in page.items]
@@ -52,22 +49,20 @@ def test_a_sweep_added_while_turning_pages_does_not_shift_them(sessions: Session
     assert [sweep.id for sweep in (*first.items, *second.items)] == ids[::-1]
 
 
-def test_sweeps_are_found_by_state_tag_and_time(engine: Engine) -> None:
-    clock = FakeClock()
-    sessions = Sessions(engine, clock=clock)
-    register(sessions)
-    done = submit(sessions, sweep_spec(batches=1, degrees=(1,), tags={"night": "1", "by": "me"}))
-    complete(sessions, claimed(sessions))
+def test_sweeps_are_found_by_state_tag_and_time(timed: Sessions, clock: FakeClock) -> None:
+    register(timed)
+    done = submit(timed, sweep_spec(batches=1, degrees=(1,), tags={"night": "1", "by": "me"}))
+    complete(timed, claimed(timed))
     clock.advance(60)
-    running = submit(sessions, sweep_spec(batches=1, degrees=(1,), tags={"night": "2"}))
-    claimed(sessions)
-    queued = submit(sessions, ONE)
+    running = submit(timed, sweep_spec(batches=1, degrees=(1,), tags={"night": "2"}))
+    claimed(timed)
+    queued = submit(timed, ONE)
 
     def found(
         *, state: SweepState | None = None, tag: tuple[str, str] | None = None, after_s: int = -1
     ) -> set[str]:
         since = clock.now - timedelta(seconds=after_s) if after_s >= 0 else None
-        with sessions.reading() as session:
+        with timed.reading() as session:
             page = sweeps.page(session, state=state, tag=tag, since=since, limit=10)
         return {sweep.id for sweep in page.items}
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
 from service.analysis.summary import summarise
@@ -78,17 +77,17 @@ def test_a_result_on_unregistered_hardware_is_refused(sessions: Sessions) -> Non
         complete(sessions, lease)
 
 
-def test_filters_choose_by_axis_hardware_sweep_tag_and_time(engine: Engine) -> None:
-    clock = FakeClock()
-    sessions = Sessions(engine, clock=clock)
-    tagged = submit(sessions, sweep_spec(tags={"commit": "abc"}))
-    run_all(sessions)
+def test_filters_choose_by_axis_hardware_sweep_tag_and_time(
+    timed: Sessions, clock: FakeClock
+) -> None:
+    tagged = submit(timed, sweep_spec(tags={"commit": "abc"}))
+    run_all(timed)
     clock.advance(100)
-    plain = submit(sessions, sweep_spec(batches=3, degrees=(4,)))
-    run_all(sessions)
+    plain = submit(timed, sweep_spec(batches=3, degrees=(4,)))
+    run_all(timed)
 
     def count(which: ResultFilter) -> int:
-        return len(measured(sessions, which))
+        return len(measured(timed, which))
 
     everything = ResultFilter(
         models=("tiny",),
@@ -113,7 +112,7 @@ def test_filters_choose_by_axis_hardware_sweep_tag_and_time(engine: Engine) -> N
     assert count(ResultFilter(until=clock.now)) == 4
     assert count(ResultFilter(since=clock.now + timedelta(seconds=1))) == 0
     key = tagged.spec.expand().points[0].spec_key
-    assert [trial.spec_key for trial in measured(sessions, ResultFilter(spec_keys=(key,)))] == [key]
+    assert [trial.spec_key for trial in measured(timed, ResultFilter(spec_keys=(key,)))] == [key]
 
 
 def test_pages_hold_whole_points_newest_sweep_first_in_the_order_of_the_grid(

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 from service.analysis.schedules.decide import Action
@@ -24,11 +24,6 @@ NIGHT = 24 * 3600.0
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock(datetime(2026, 1, 1, 12, tzinfo=UTC))
-
-
-@pytest.fixture
-def timed(engine: Engine, clock: FakeClock) -> Sessions:
-    return Sessions(engine, clock=clock)
 
 
 def create(

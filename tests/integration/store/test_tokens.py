@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import text
 
 from service.errors import NotFoundError
 from service.store import tokens
@@ -11,16 +11,6 @@ from service.store.engine import Sessions
 from service.store.states import Scope
 from service.store.tokens import Token
 from tests.integration.store.builders import FakeClock
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def timed(engine: Engine, clock: FakeClock) -> Sessions:
-    return Sessions(engine, clock=clock)
 
 
 def issue(
