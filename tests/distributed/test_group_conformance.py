@@ -11,7 +11,6 @@ import pytest
 from ray.actor import ActorHandle
 
 from service.dispatch.inventory import RayNode
-from tests.e2e.dispatcher_process import wait_until
 from tests.integration.dispatch.faulty_rank import FaultyRank
 from tests.integration.dispatch.ray_session import (  # noqa: F401 - fixtures
     REAL,
@@ -24,6 +23,7 @@ from tests.integration.dispatch.ray_session import (  # noqa: F401 - fixtures
 )
 from tests.integration.dispatch.stand_in_rank import PLAN_VARIABLE, Fault, FaultPlan
 from tests.unit.workers.builders import order
+from tests.waiting import wait_until
 from workers.contract.axes import GroupKind, Pass
 from workers.contract.errors import WorkerError
 from workers.contract.group_events import (

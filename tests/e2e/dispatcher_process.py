@@ -4,13 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
 from tests.e2e.isolation import processes_of
+from tests.waiting import wait_until
 
 
 class DispatcherProcess:
@@ -73,13 +72,3 @@ class DispatcherProcess:
             self.process.kill()
         self.process.wait()
         wait_until(lambda: not self.leftovers(), within_s=20)
-
-
-def wait_until(condition: Callable[[], object], *, within_s: float) -> float:
-    """Look until it holds; how long it took."""
-    began = time.monotonic()
-    while not condition():
-        took = time.monotonic() - began
-        assert took < within_s, f"it did not come to that within {within_s} s"
-        time.sleep(0.02)
-    return time.monotonic() - began

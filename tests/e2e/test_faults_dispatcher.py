@@ -12,9 +12,10 @@ from service.store.models.result import ResultRow
 from service.store.models.trial import AttemptRow
 from service.store.states import AttemptOutcome, TrialState
 from tests.e2e.dispatch_bench import quick_sweep
-from tests.e2e.dispatcher_process import DispatcherProcess, wait_until
+from tests.e2e.dispatcher_process import DispatcherProcess
 from tests.integration.dispatch.ray_session import alive
 from tests.integration.store.builders import find, submit
+from tests.waiting import wait_until
 from workers.contract.sweep import SweepSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]

@@ -11,9 +11,10 @@ from ray.cluster_utils import Cluster as RayCluster
 from service.store.engine import Sessions, create_engine
 from service.store.states import TrialState
 from tests.e2e.dispatch_bench import quick_sweep
-from tests.e2e.dispatcher_process import DispatcherProcess, wait_until
+from tests.e2e.dispatcher_process import DispatcherProcess
 from tests.integration.dispatch.ray_session import alive, environment_for_ray
 from tests.integration.store.builders import find, submit
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 

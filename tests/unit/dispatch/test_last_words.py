@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.last_words import LastWords, kernel_tells_status, tail
 
@@ -69,14 +70,6 @@ def words_of(agent: NodeAgent, pid: int, *, died: bool = False, hung: bool = Fal
     return words
 
 
-def comes_to(agent: NodeAgent, pid: int, state: str) -> bool:
-    """Whether the process is in this state within a while."""
-    deadline = time.monotonic() + 5
-    while words_of(agent, pid).state != state and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return words_of(agent, pid).state == state
-
-
 @needs_pidfd_info
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_the_signal_is_the_kernels_own_word(
@@ -89,9 +82,9 @@ def test_the_signal_is_the_kernels_own_word(
 
 
 def test_a_living_process_says_so_with_its_state(agent: NodeAgent, rank: Grandchild) -> None:
-    assert comes_to(agent, rank.pid, "sleeping")
+    wait_until(lambda: words_of(agent, rank.pid).state == "sleeping", within_s=5)
     rank.kill(signal.SIGSTOP)
-    assert comes_to(agent, rank.pid, "stopped")
+    wait_until(lambda: words_of(agent, rank.pid).state == "stopped", within_s=5)
     assert words_of(agent, rank.pid).is_alive
 
 
