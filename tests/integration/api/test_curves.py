@@ -1,25 +1,14 @@
 """Files of nccl-tests over HTTP: in, listed, out again."""
 
-from pathlib import Path
-
 import pytest
 from fastapi.testclient import TestClient
-from httpx2 import Response
 
 from service.api.examples import NCCL_TESTS_JSON, NCCL_TESTS_TEXT
-
-CASES = Path(__file__).parents[2] / "cases" / "nccl-tests"
-P5 = "h100-sxm-x8.all_reduce.aws-p5.txt"
-TEXT = {"Content-Type": "text/plain; charset=utf-8"}
-
-
-def bring(client: TestClient, body: str | bytes, **parameters: str | int) -> Response:
-    wanted = {"hardware": "h100-sxm", **parameters}
-    return client.post("/v1/results/import", content=body, params=wanted, headers=TEXT)
+from tests.integration.api.importing import P5, TEXT, bring
 
 
 def test_a_file_goes_in_and_comes_out_in_its_own_layout(client: TestClient) -> None:
-    answer = bring(client, (CASES / P5).read_bytes(), source=P5)
+    answer = bring(client, P5.read_bytes(), source=P5.name)
     assert answer.status_code == 200, answer.text
     (curve,) = answer.json()["curves"]
     assert (curve["op"], curve["num_ranks"], len(curve["rows"])) == ("all_reduce", 8, 32)
@@ -43,7 +32,7 @@ def test_the_examples_of_both_forms_are_taken(client: TestClient) -> None:
 
 
 def test_what_is_left_out_is_named(client: TestClient) -> None:
-    lines = (CASES / P5).read_text().split("\n")
+    lines = P5.read_text().split("\n")
     at = next(index for index, line in enumerate(lines) if "239.38" in line)
     lines[at] = lines[at].replace("239.38", "339.38")
     lines[20] = lines[20][:60]

@@ -1,17 +1,14 @@
 """Predictions over HTTP: from measured points, from curves brought in, from the catalogue."""
 
-from pathlib import Path
-
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from service.store.engine import Sessions
+from tests.integration.api.importing import P5, bring
 from tests.integration.api.measuring import BODY, measure_all
 from tests.unit.analysis.trials import HARDWARE
 
-CASES = Path(__file__).parents[2] / "cases" / "nccl-tests"
-P5 = "h100-sxm-x8.all_reduce.aws-p5.txt"
 POINT = {
     "hardware": "H100 SXM",
     "model": "llama-2-70b",
@@ -33,16 +30,6 @@ def ask(client: TestClient, **changes: object) -> Response:
     return client.post("/v1/predict", json={**POINT, **changes})
 
 
-def bring(client: TestClient, body: bytes, hardware: str = "p5") -> None:
-    answer = client.post(
-        "/v1/results/import",
-        content=body,
-        params={"hardware": hardware, "source": P5},
-        headers={"Content-Type": "text/plain"},
-    )
-    assert answer.status_code == 200
-
-
 def test_without_any_measurement_the_catalogue_answers_and_says_so(client: TestClient) -> None:
     found = ask(client).json()
     assert found["step_time"]["basis"] == "catalogue"
@@ -57,11 +44,12 @@ def test_without_any_measurement_the_catalogue_answers_and_says_so(client: TestC
 
 
 def test_a_curve_that_was_brought_in_answers_for_the_collectives(client: TestClient) -> None:
-    bring(client, (CASES / P5).read_bytes(), hardware="h100-p5")
+    taken = bring(client, P5.read_bytes(), hardware="h100-p5", source=P5.name)
+    assert taken.status_code == 200
     found = ask(client, hardware="h100-p5").json()
     communication = found["communication_time"]
     assert communication["basis"] == "measured"
-    assert P5 in communication["calibration"]
+    assert P5.name in communication["calibration"]
     assert communication["time_us"] == pytest.approx(198.3, rel=0.01)
     assert communication["low_us"] < communication["time_us"] < communication["high_us"]
     other = ask(client, hardware="h100-p5", tp_degree=4).json()
@@ -70,8 +58,9 @@ def test_a_curve_that_was_brought_in_answers_for_the_collectives(client: TestCli
 
 
 def test_a_faulty_curve_warns_with_the_size_range(client: TestClient) -> None:
-    lines = (CASES / P5).read_text().split("\n")
-    bring(client, "\n".join(map(slow, lines)).encode(), hardware="h100-slow")
+    lines = P5.read_text().split("\n")
+    taken = bring(client, "\n".join(map(slow, lines)), hardware="h100-slow")
+    assert taken.status_code == 200
     (curve,) = client.get("/v1/curves", params={"hardware": "h100-slow"}).json()["items"]
     assert curve["doubts"]
     warnings = ask(client, hardware="h100-slow").json()["warnings"]

@@ -1,11 +1,9 @@
-from pathlib import Path
-
 from fastapi.testclient import TestClient
 
 from service.store.engine import Sessions
+from tests.integration.api.importing import P5, bring
 from tests.integration.api.measuring import BODY, measure_all, register
 
-CASES = Path(__file__).parents[2] / "cases"
 MINE = "/v1/recommendation?model=pythia-31m&phase=train&dtype=float32&threshold=0.5&seq=1"
 
 
@@ -44,12 +42,7 @@ def test_what_cannot_be_answered_names_the_parameter_and_what_is_known(
 
 
 def test_curves_brought_in_for_a_hardware_predict_its_collectives(client: TestClient) -> None:
-    text = (CASES / "nccl-tests" / "h100-sxm-x8.all_reduce.aws-p5.txt").read_bytes()
-    taken = client.post(
-        "/v1/results/import?hardware=h100-sxm",
-        content=text,
-        headers={"Content-Type": "text/plain"},
-    )
+    taken = bring(client, P5.read_bytes())
     assert taken.status_code == 200, taken.text
     answer = client.get(
         "/v1/recommendation", params={"model": "llama-2-70b", "hardware": "h100-sxm"}
