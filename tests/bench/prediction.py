@@ -22,16 +22,20 @@ from service.analysis.costmodel.accelerators import Accelerator, find_accelerato
 from service.analysis.costmodel.curve import TimeCurve
 from service.analysis.costmodel.faults import suspicions
 from service.analysis.costmodel.gemm import GemmModel, Product, merged
-from service.analysis.nccl_tests.reading import read
-from service.analysis.nccl_tests.table import Table
 from service.reports.curve_faults import spans_nodes
+from tests.unit.analysis.costmodel.published import (
+    NAMES,
+    Points,
+    as_torch_calls_it,
+    faster,
+    table,
+)
 
-CASES = Path(__file__).parents[1] / "cases"
+MEASURED = Path(__file__).parents[1] / "cases" / "measured"
 LATENCY_US = 20.0
 EFFICIENCY = 0.65
 """Of the line rate, as calculon has it."""
 GOAL = 0.05
-Points = list[tuple[float, float]]
 Form = Callable[[float], float]
 
 
@@ -86,22 +90,19 @@ def latency_and_bandwidth(accelerator: Accelerator, factor: float) -> Form:
 def collective_tables() -> bool:
     """Public nccl-tests tables; whether every sound one of a single node meets the goal."""
     is_met = True
-    for path in sorted((CASES / "nccl-tests").glob("*.txt")):
-        (table,) = read(path.read_bytes()).tables
-        points = _as_torch_calls_it(table)
+    for name in NAMES:
+        points = as_torch_calls_it(name)
         ours = leave_one_out(points)
-        fastest = [min(row.times_us) for row in table.rows]
-        sizes = [row.message_bytes for row in table.rows]
-        is_spread = spans_nodes(table) or "2node" in path.name
-        doubts = suspicions(sizes, fastest, spans_nodes=is_spread)
+        is_spread = spans_nodes(table(name)) or "2node" in name
+        doubts = suspicions(*faster(name), spans_nodes=is_spread)
         is_met &= is_spread or bool(doubts) or mean(ours.values) <= GOAL
         facts = ours.facts("ours")
-        if accelerator := find_accelerator(path.name):
-            factor = table.operation.bus_factor(table.num_ranks)
+        if accelerator := find_accelerator(name):
+            factor = table(name).operation.bus_factor(table(name).num_ranks)
             facts |= zero_shot(points, line_rate(accelerator, factor)).facts("line_rate")
             form = latency_and_bandwidth(accelerator, factor)
             facts |= zero_shot(points, form).facts("latency_bandwidth")
-        _say("nccl-tests", table=path.name, n=len(points), num_doubts=len(doubts), **facts)
+        _say("nccl-tests", table=name, n=len(points), num_doubts=len(doubts), **facts)
     return is_met
 
 
@@ -201,18 +202,8 @@ def _at_peaks(accelerator: Accelerator, product: Product) -> float:
     return max(by_rate, by_memory)
 
 
-def _as_torch_calls_it(table: Table) -> Points:
-    """An all-reduce in place, the others not."""
-    is_reduce = table.operation == "all_reduce"
-    times = [
-        (row.message_bytes, row.in_place_us if is_reduce else row.out_of_place_us)
-        for row in table.rows
-    ]
-    return [(float(size), time) for size, time in times if time is not None]
-
-
 def _rows(name: str) -> Iterator[dict[str, str]]:
-    with (CASES / "measured" / name).open() as lines:
+    with (MEASURED / name).open() as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))
 
 
