@@ -17,154 +17,27 @@ Takes about half an hour on two quiet cores; --quick shows in a minute or two th
 """
 
 import argparse
-import json
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 
 from scipy.special import betaincinv
 
 from service.analysis.comparison import Verdict
-from service.analysis.summary import TrialSummary, summarise
 from service.reports import comparison, pairs
 from service.reports.compared import ComparedPoint
 from service.reports.pairs import MOVED, PairReport
-from service.store.results import MeasuredTrial
-from tests.bench.planted_rank import PLANT_VARIABLE, PlantedRank
-from workers.contract.axes import Block, Phase
-from workers.contract.hardware import NodeFacts
-from workers.contract.point import PointSpec
-from workers.contract.shapes import ModelShape
-from workers.contract.sweep import Sampling
-from workers.contract.trial import TrialOrder, TrialResult
-from workers.local import LocalGroup
-from workers.runtime.probe import probe_node
+from tests.bench.equal_pairs import Pair, Size, halved, longer, measure_series
+from tests.bench.ratios import say
 
-SHAPE = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 8}
-FIRST_BATCH = 64
 MOST_FALSE, LEAST_FOUND = 0.03, 0.95
 COMPUTE, WIRE = "compute", "all_reduce mlp.forward"
 MAY_MOVE = {COMPUTE: {COMPUTE}, WIRE: {WIRE, "exposed_communication"}}
 """Parts that a plant in one of them may move; the step may be too long to tell."""
 
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much is measured."""
-
-    num_groups: int
-    """Sets of processes for each pair."""
-    num_pairs: int
-    """Pairs that one series of sets measures."""
-    num_series: int
-    num_planted_series: int
-    """Of each plant."""
-    max_time_s: float
-    """For each point of a pair in one set."""
-
-
 LONG = Size(num_groups=9, num_pairs=30, num_series=10, num_planted_series=2, max_time_s=0.12)
 QUICK = Size(num_groups=3, num_pairs=3, num_series=2, num_planted_series=1, max_time_s=0.1)
-
-Pair = list[tuple[MeasuredTrial, MeasuredTrial]]
-"""Both points in each set of processes."""
-
-
-def measure_series(size: Size, number: int, *, plant: str = "") -> list[Pair]:
-    """Measure pairs of equal points in new sets of processes; the second point has the plant."""
-    os.environ[PLANT_VARIABLE] = plant
-    node = probe_node("here", address="127.0.0.1", num_cpu_slots=2)
-    measured: list[Pair] = [[] for _ in range(size.num_pairs)]
-    with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs:
-        for replicate in range(size.num_groups):
-            with LocalGroup(
-                size=2, degrees=(2,), node=node, log_dir=Path(logs), rank_class=PlantedRank
-            ) as group:
-                for place, pair in enumerate(measured):
-                    trial_id = f"{number}-{place}-{replicate}"
-                    told = order(place, size, trial_id=trial_id, replicate=replicate)
-                    pair.append(both(group.measure(told), told, series=number, node=node))
-    return measured
-
-
-def order(place: int, size: Size, *, trial_id: str, replicate: int) -> TrialOrder:
-    """A pair of one point with itself; each pair of a series has a batch of its own."""
-    point = PointSpec(
-        model=ModelShape.model_validate(SHAPE),
-        block=Block.MLP,
-        phase=Phase.TRAIN,
-        tp_degree=2,
-        batch=FIRST_BATCH + place,
-        seq=1,
-    )
-    return TrialOrder(
-        trial_id=trial_id,
-        attempt=1,
-        replicate=replicate,
-        point=point,
-        pair_point=point,
-        sampling=Sampling(target_rel_ci=1e-6, max_time_s=size.max_time_s),
-        seed=1,
-        deadline_s=120,
-    )
-
-
-def both(
-    result: TrialResult, told: TrialOrder, *, series: int, node: NodeFacts
-) -> tuple[MeasuredTrial, MeasuredTrial]:
-    """What the store would give back of the trial."""
-    assert result.pair is not None
-    first = f"{series}-{told.point.batch}-first"
-    second = f"{series}-{told.point.batch}-second"
-    return (
-        as_stored(result, told, point_id=first, paired_with=None, series=series, node=node),
-        as_stored(result.pair, told, point_id=second, paired_with=first, series=series, node=node),
-    )
-
-
-def as_stored(
-    result: TrialResult,
-    told: TrialOrder,
-    *,
-    point_id: str,
-    paired_with: str | None,
-    series: int,
-    node: NodeFacts,
-) -> MeasuredTrial:
-    """One point of it."""
-    return MeasuredTrial(
-        id=told.trial_id,
-        point_id=point_id,
-        paired_with=paired_with,
-        sweep_id=str(series),
-        replicate=told.replicate,
-        attempt=1,
-        group_id=result.group_id,
-        group_kind=result.group_kind,
-        spec=result.point,
-        spec_key=result.point.spec_key,
-        hardware_key=result.hardware_key,
-        hardware=node.hardware,
-        link_class=result.link_class,
-        node=result.node,
-        environment=result.environment,
-        summary=summarise(result),
-        quality=result.quality,
-        stop_rule=result.stop_rule,
-        num_warmup_steps=result.num_warmup_steps,
-        peak_memory_bytes=result.peak_memory_bytes,
-        proof=result.proof,
-        wall_ns=result.wall_ns,
-        timed_ns=result.timed_ns,
-        hosts=result.hosts,
-        created_at=datetime.now(UTC),
-    )
 
 
 def judge_paired(pair: Pair) -> PairReport:
@@ -179,40 +52,6 @@ def judge_unpaired(before: Pair, after: Pair) -> ComparedPoint:
     baseline, candidate = [first for first, _ in before], [second for _, second in after]
     (found,) = comparison.report(baseline, candidate, baseline_name="a", candidate_name="b").points
     return found
-
-
-def longer(pair: Pair, factor: float) -> Pair:
-    """The same pair had the second point's step taken so much longer."""
-    return [(first, _scaled(second, factor)) for first, second in pair]
-
-
-def _scaled(trial: MeasuredTrial, factor: float) -> MeasuredTrial:
-    times = ("step_time_us", "compute_time_us")
-    update = {name: getattr(trial.summary, name) * factor for name in times}
-    return replace(trial, summary=trial.summary.model_copy(update=update))
-
-
-def halved(pair: Pair, *, compute: float) -> Pair:
-    """The pair on a host with half the noise, and so much more compute in the second point."""
-    return [
-        (first, replace(second, summary=_halved(first.summary, second.summary, compute=compute)))
-        for first, second in pair
-    ]
-
-
-def _halved(first: TrialSummary, second: TrialSummary, *, compute: float) -> TrialSummary:
-    def between(one: float, other: float) -> float:
-        return float((one * other) ** 0.5)
-
-    quiet_us = between(first.compute_time_us, second.compute_time_us)
-    added_us = quiet_us * compute
-    collectives = tuple(
-        after.model_copy(update={"time_us": between(before.time_us, after.time_us)})
-        for before, after in zip(first.collectives, second.collectives, strict=True)
-    )
-    step_us = between(first.step_time_us, second.step_time_us) + added_us
-    update = {"step_time_us": step_us, "compute_time_us": quiet_us + added_us}
-    return second.model_copy(update={**update, "collectives": collectives})
 
 
 def is_named(found: PairReport, part: str) -> bool:
@@ -242,7 +81,12 @@ def report_false(equal: Sequence[Sequence[Pair]]) -> bool:
     bounds = {kind: upper_bound(count, len(paired)) for kind, count in moved.items()}
     for kind, bound in bounds.items():
         say(
-            "false verdicts", kind=kind, of=len(paired), false=moved[kind], upper_95=round(bound, 4)
+            "honesty",
+            what="false verdicts",
+            kind=kind,
+            of=len(paired),
+            false=moved[kind],
+            upper_95=round(bound, 4),
         )
     return max(bounds.values()) <= MOST_FALSE
 
@@ -255,7 +99,8 @@ def report_power(part: str, planted: Sequence[Pair], equal: Sequence[Pair]) -> b
     named = sum(is_named(one, part) for one in found) / len(found)
     ratios = [p.ratio for one in found for p in one.parts if p.name == part]
     say(
-        "power",
+        "honesty",
+        what="power",
         planted_in=part,
         pairs=len(found),
         named=round(named, 3),
@@ -271,7 +116,13 @@ def report_half_noise(equal: Sequence[Pair]) -> bool:
     """Print how often 5 % in compute is found where noise is half of what it is here."""
     found = [judge_paired(halved(pair, compute=0.05)) for pair in equal]
     share = sum(is_named(one, COMPUTE) for one in found) / len(found)
-    say("half the noise", planted="5 % in compute", pairs=len(found), named=round(share, 3))
+    say(
+        "honesty",
+        what="half the noise",
+        planted="5 % in compute",
+        pairs=len(found),
+        named=round(share, 3),
+    )
     return share >= LEAST_FOUND
 
 
@@ -282,7 +133,8 @@ def report_detectable(equal: Sequence[Sequence[Pair]]) -> None:
         found = [judge_paired(pair[:count]) for pair in flat]
         step = [one.parts[0].detectable for one in found]
         say(
-            "detectable, paired",
+            "honesty",
+            what="detectable, paired",
             groups=count,
             seconds=round(median(seconds(pair[:count]) for pair in flat), 2),
             step_time=_middle(step),
@@ -299,7 +151,8 @@ def report_detectable(equal: Sequence[Sequence[Pair]]) -> None:
         for one, other in zip(flat, others, strict=True)
     ]
     say(
-        "detectable, unpaired",
+        "honesty",
+        what="detectable, unpaired",
         groups=f"{len(flat[0])} on each side",
         step_time=_middle(sizes),
         found_when_stretched_by_it=round(
@@ -318,12 +171,6 @@ def _middle(sizes: Sequence[float | None]) -> float | None:
     return round(median(known), 4) if known else None
 
 
-def say(what: str, **facts: object) -> None:
-    """Print one JSON line."""
-    sys.stdout.write(json.dumps({"benchmark": "honesty", "what": what, **facts}) + "\n")
-    sys.stdout.flush()
-
-
 def main() -> int:
     """Return 0 where every goal is met."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.honesty")
@@ -333,7 +180,13 @@ def main() -> int:
     equal = [measure_series(size, number) for number in range(size.num_series)]
     wall_s = time.perf_counter() - began
     per_pair = round(wall_s / size.num_series / size.num_pairs, 1)
-    say("measured", series=size.num_series, seconds=round(wall_s), per_pair_with_starts=per_pair)
+    say(
+        "honesty",
+        what="measured",
+        series=size.num_series,
+        seconds=round(wall_s),
+        per_pair_with_starts=per_pair,
+    )
     planted = {
         part: [
             pair
@@ -342,7 +195,12 @@ def main() -> int:
         ]
         for part, plant in ((COMPUTE, "compute"), (WIRE, "delay"))
     }
-    say("measured", planted=2 * size.num_planted_series, seconds=round(time.perf_counter() - began))
+    say(
+        "honesty",
+        what="measured",
+        planted=2 * size.num_planted_series,
+        seconds=round(time.perf_counter() - began),
+    )
     flat = [pair for series in equal for pair in series]
     report_detectable(equal)
     goals = [

@@ -9,7 +9,6 @@ all-reduces against what leaving them out of a step saves (TokenWeave, 8 H100).
 """
 
 import csv
-import json
 import math
 import random
 import sys
@@ -23,6 +22,7 @@ from service.analysis.costmodel.curve import TimeCurve
 from service.analysis.costmodel.faults import suspicions
 from service.analysis.costmodel.gemm import GemmModel, Product, merged
 from service.reports.curve_faults import spans_nodes
+from tests.bench.ratios import say
 from tests.unit.analysis.costmodel.published import (
     NAMES,
     Points,
@@ -102,7 +102,7 @@ def collective_tables() -> bool:
             facts |= zero_shot(points, line_rate(accelerator, factor)).facts("line_rate")
             form = latency_and_bandwidth(accelerator, factor)
             facts |= zero_shot(points, form).facts("latency_bandwidth")
-        _say("nccl-tests", table=name, n=len(points), num_doubts=len(doubts), **facts)
+        say("nccl-tests", table=name, n=len(points), num_doubts=len(doubts), **facts)
     return is_met
 
 
@@ -119,11 +119,9 @@ def all_reduce_kernels() -> bool:
         everything += errors.values
         bands.append(held)
         name = f"{system} x{workers}, {per_node} per node"
-        _say(
-            "vidur all_reduce", table=name, n=len(errors.values), band=held, **errors.facts("ours")
-        )
+        say("vidur all_reduce", table=name, n=len(errors.values), band=held, **errors.facts("ours"))
     facts = Errors(everything).facts("ours")
-    _say("vidur all_reduce", table="all", n=len(everything), band=mean(bands), **facts)
+    say("vidur all_reduce", table="all", n=len(everything), band=mean(bands), **facts)
     return median(everything) <= 2 * GOAL
 
 
@@ -147,7 +145,7 @@ def sharded_products() -> bool:
         accelerator = find_accelerator(device)
         assert accelerator is not None
         peaks = [abs(_at_peaks(accelerator, one) / times[one] - 1) for one in shapes]
-        _say(
+        say(
             "vidur products",
             table=device,
             n=len(errors),
@@ -173,7 +171,7 @@ def inside_a_step() -> None:
             continue
         saved = (float(row["baseline_multimem"]) - float(row["no_ar"])) * 1e3 / 160
         off = curve.predict(size).time_us / saved - 1
-        _say("inside a step", tokens=int(tokens), standalone_off_percent=round(100 * off, 1))
+        say("inside a step", tokens=int(tokens), standalone_off_percent=round(100 * off, 1))
 
 
 def _products(row: dict[str, str], device: str) -> Iterator[tuple[Product, float]]:
@@ -205,10 +203,6 @@ def _at_peaks(accelerator: Accelerator, product: Product) -> float:
 def _rows(name: str) -> Iterator[dict[str, str]]:
     with (MEASURED / name).open() as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))
-
-
-def _say(benchmark: str, **facts: object) -> None:
-    sys.stdout.write(json.dumps({"benchmark": benchmark, **facts}) + "\n")
 
 
 def main() -> int:

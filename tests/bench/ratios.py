@@ -1,4 +1,4 @@
-"""What every benchmark here has in common: A and B interleaved ABBA, a ratio for each quad."""
+"""What benchmarks here have in common: A and B interleaved ABBA, a ratio for each quad; lines."""
 
 import json
 import sys
@@ -18,14 +18,18 @@ def abba(run_a: Callable[[], float], run_b: Callable[[], float], *, repeats: int
 def report(name: str, ratios: Sequence[float], **facts: object) -> float:
     """Print one JSON line with the median ratio and its spread; return the median."""
     middle = median(ratios)
-    line = {
-        "benchmark": name,
+    say(
+        name,
         **facts,
-        "median_ratio": round(middle, 4),
-        "lowest": round(min(ratios), 4),
-        "highest": round(max(ratios), 4),
-        "repeats": len(ratios),
-    }
-    sys.stdout.write(json.dumps(line) + "\n")
-    sys.stdout.flush()
+        median_ratio=round(middle, 4),
+        lowest=round(min(ratios), 4),
+        highest=round(max(ratios), 4),
+        repeats=len(ratios),
+    )
     return middle
+
+
+def say(benchmark: str, **facts: object) -> None:
+    """Print one JSON line."""
+    sys.stdout.write(json.dumps({"benchmark": benchmark, **facts}) + "\n")
+    sys.stdout.flush()

@@ -7,7 +7,6 @@ divided by its 120 trials. Theirs: `torchrun --nproc-per-node=2` for points of t
 before and after it. Goal: at least 20 times less.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+from tests.bench.ratios import say
 from tests.service_process import Client, running_service
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import TrialOrder
@@ -83,14 +83,13 @@ def main() -> int:
         trials = [cost for _ in range(5) for cost in ours(client)]
     torchrun += theirs()
     ratio = median(torchrun) / median(trials)
-    line = {
-        "benchmark": "trial_overhead",
-        "ours_s": [round(cost, 3) for cost in trials],
-        "torchrun_s": [round(cost, 2) for cost in torchrun],
-        "median_ratio": round(ratio, 1),
-        "goal": 20,
-    }
-    sys.stdout.write(json.dumps(line) + "\n")
+    say(
+        "trial_overhead",
+        ours_s=[round(cost, 3) for cost in trials],
+        torchrun_s=[round(cost, 2) for cost in torchrun],
+        median_ratio=round(ratio, 1),
+        goal=20,
+    )
     return 0 if ratio >= 20 else 1
 
 

@@ -1,0 +1,166 @@
+"""Pairs of one MLP step with itself, each by turns in several sets of fresh processes."""
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from service.analysis.summary import TrialSummary, summarise
+from service.store.results import MeasuredTrial
+from tests.bench.planted_rank import PLANT_VARIABLE, PlantedRank
+from workers.contract.axes import Block, Phase
+from workers.contract.hardware import NodeFacts
+from workers.contract.point import PointSpec
+from workers.contract.shapes import ModelShape
+from workers.contract.sweep import Sampling
+from workers.contract.trial import TrialOrder, TrialResult
+from workers.local import LocalGroup
+from workers.runtime.probe import probe_node
+
+SHAPE = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 8}
+FIRST_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured."""
+
+    num_groups: int
+    """Sets of processes for each pair."""
+    num_pairs: int
+    """Pairs that one series of sets measures."""
+    num_series: int
+    num_planted_series: int
+    """Of each plant."""
+    max_time_s: float
+    """For each point of a pair in one set."""
+
+
+Pair = list[tuple[MeasuredTrial, MeasuredTrial]]
+"""Both points in each set of processes."""
+
+
+def measure_series(size: Size, number: int, *, plant: str = "") -> list[Pair]:
+    """Measure pairs of equal points in new sets of processes; the second point has the plant."""
+    os.environ[PLANT_VARIABLE] = plant
+    node = probe_node("here", address="127.0.0.1", num_cpu_slots=2)
+    measured: list[Pair] = [[] for _ in range(size.num_pairs)]
+    with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs:
+        for replicate in range(size.num_groups):
+            with LocalGroup(
+                size=2, degrees=(2,), node=node, log_dir=Path(logs), rank_class=PlantedRank
+            ) as group:
+                for place, pair in enumerate(measured):
+                    trial_id = f"{number}-{place}-{replicate}"
+                    told = order(place, size, trial_id=trial_id, replicate=replicate)
+                    pair.append(both(group.measure(told), told, series=number, node=node))
+    return measured
+
+
+def order(place: int, size: Size, *, trial_id: str, replicate: int) -> TrialOrder:
+    """A pair of one point with itself; each pair of a series has a batch of its own."""
+    point = PointSpec(
+        model=ModelShape.model_validate(SHAPE),
+        block=Block.MLP,
+        phase=Phase.TRAIN,
+        tp_degree=2,
+        batch=FIRST_BATCH + place,
+        seq=1,
+    )
+    return TrialOrder(
+        trial_id=trial_id,
+        attempt=1,
+        replicate=replicate,
+        point=point,
+        pair_point=point,
+        sampling=Sampling(target_rel_ci=1e-6, max_time_s=size.max_time_s),
+        seed=1,
+        deadline_s=120,
+    )
+
+
+def both(
+    result: TrialResult, told: TrialOrder, *, series: int, node: NodeFacts
+) -> tuple[MeasuredTrial, MeasuredTrial]:
+    """What the store would give back of the trial."""
+    assert result.pair is not None
+    first = f"{series}-{told.point.batch}-first"
+    second = f"{series}-{told.point.batch}-second"
+    return (
+        as_stored(result, told, point_id=first, paired_with=None, series=series, node=node),
+        as_stored(result.pair, told, point_id=second, paired_with=first, series=series, node=node),
+    )
+
+
+def as_stored(
+    result: TrialResult,
+    told: TrialOrder,
+    *,
+    point_id: str,
+    paired_with: str | None,
+    series: int,
+    node: NodeFacts,
+) -> MeasuredTrial:
+    """One point of it."""
+    return MeasuredTrial(
+        id=told.trial_id,
+        point_id=point_id,
+        paired_with=paired_with,
+        sweep_id=str(series),
+        replicate=told.replicate,
+        attempt=1,
+        group_id=result.group_id,
+        group_kind=result.group_kind,
+        spec=result.point,
+        spec_key=result.point.spec_key,
+        hardware_key=result.hardware_key,
+        hardware=node.hardware,
+        link_class=result.link_class,
+        node=result.node,
+        environment=result.environment,
+        summary=summarise(result),
+        quality=result.quality,
+        stop_rule=result.stop_rule,
+        num_warmup_steps=result.num_warmup_steps,
+        peak_memory_bytes=result.peak_memory_bytes,
+        proof=result.proof,
+        wall_ns=result.wall_ns,
+        timed_ns=result.timed_ns,
+        hosts=result.hosts,
+        created_at=datetime.now(UTC),
+    )
+
+
+def longer(pair: Pair, factor: float) -> Pair:
+    """The same pair had the second point's step taken so much longer."""
+    return [(first, _scaled(second, factor)) for first, second in pair]
+
+
+def _scaled(trial: MeasuredTrial, factor: float) -> MeasuredTrial:
+    times = ("step_time_us", "compute_time_us")
+    update = {name: getattr(trial.summary, name) * factor for name in times}
+    return replace(trial, summary=trial.summary.model_copy(update=update))
+
+
+def halved(pair: Pair, *, compute: float) -> Pair:
+    """The pair on a host with half the noise, and so much more compute in the second point."""
+    return [
+        (first, replace(second, summary=_halved(first.summary, second.summary, compute=compute)))
+        for first, second in pair
+    ]
+
+
+def _halved(first: TrialSummary, second: TrialSummary, *, compute: float) -> TrialSummary:
+    def between(one: float, other: float) -> float:
+        return float((one * other) ** 0.5)
+
+    quiet_us = between(first.compute_time_us, second.compute_time_us)
+    added_us = quiet_us * compute
+    collectives = tuple(
+        after.model_copy(update={"time_us": between(before.time_us, after.time_us)})
+        for before, after in zip(first.collectives, second.collectives, strict=True)
+    )
+    step_us = between(first.step_time_us, second.step_time_us) + added_us
+    update = {"step_time_us": step_us, "compute_time_us": quiet_us + added_us}
+    return second.model_copy(update={**update, "collectives": collectives})
