@@ -173,6 +173,14 @@ def count(step: Step) -> int:
     return sum(message.op in set(Collective) for message in counter.messages)
 
 
+def by_turns(rank: BenchRank, spec: PointSpec, ours: Step, theirs: Step) -> list[float]:
+    """Ratios of ours to theirs, over blocks of as many steps as make them long enough."""
+    num_steps = max(1, round(FLOPS_PER_BLOCK / flops_per_rank(spec)))
+    one, other = (rank.block(step, num_steps=num_steps) for step in (ours, theirs))
+    one(), other()
+    return abba(one, other, repeats=REPEATS)
+
+
 def compare(rank: BenchRank, spec: PointSpec, mesh: DeviceMesh) -> bool:
     """Print the ratio on rank 0; return whether it meets its goal."""
     hidden = spec.model.hidden_size
@@ -184,10 +192,7 @@ def compare(rank: BenchRank, spec: PointSpec, mesh: DeviceMesh) -> bool:
     )
     sent = [count(step) for step in steps]
     assert sent[0] == sent[1] or spec.tp_degree == 1, sent
-    num_steps = max(1, round(FLOPS_PER_BLOCK / flops_per_rank(spec)))
-    ours, theirs = (rank.block(step, num_steps=num_steps) for step in steps)
-    ours(), theirs()
-    ratios = abba(ours, theirs, repeats=REPEATS)
+    ratios = by_turns(rank, spec, *steps)
     if rank.is_first:
         facts = {"block": spec.block, "hidden": hidden, "tp_degree": spec.tp_degree}
         load = round(os.getloadavg()[0], 2)

@@ -21,17 +21,15 @@ from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from tests.bench.against_dtensor import (
     DEGREES,
-    FLOPS_PER_BLOCK,
     GOALS,
-    REPEATS,
     TheirStep,
+    by_turns,
     our_step,
     spec_of,
 )
 from tests.bench.pair_of_ranks import BenchRank, run_ranks
-from tests.bench.ratios import abba, report
+from tests.bench.ratios import report
 from workers.contract.axes import Block
-from workers.contract.workload import flops_per_rank
 
 
 class MegatronMlp(nn.Module):
@@ -69,10 +67,7 @@ def compare(rank: BenchRank, *, hidden: int) -> bool:
             grad.transpose(0, 1).contiguous(),
         ),
     )
-    num_steps = max(1, round(FLOPS_PER_BLOCK / flops_per_rank(spec)))
-    ours, theirs = (rank.block(step, num_steps=num_steps) for step in steps)
-    ours(), theirs()
-    ratios = abba(ours, theirs, repeats=REPEATS)
+    ratios = by_turns(rank, spec, *steps)
     if rank.is_first:
         report("against_megatron", ratios, hidden=hidden, tp_degree=rank.group.size, goal=1.0)
     return median(ratios) <= 1.0

@@ -39,8 +39,20 @@ REPEATS = 7
 GOAL = 1.10
 
 
-class BareStep:
-    """Legend: T tokens, H hidden, F this rank's inner width. All results stay where they are."""
+class Operands:
+    """What a reference multiplies. Legend: T tokens, H hidden, F this rank's inner width."""
+
+    has_backward = True
+
+    def __init__(
+        self, weights: Sequence[Tensor], x_TH: Tensor, grad_TH: Tensor, group: TensorParallelGroup
+    ) -> None:
+        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
+        self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
+
+
+class BareStep(Operands):
+    """All results stay where they are."""
 
     def __init__(
         self,
@@ -51,8 +63,7 @@ class BareStep:
         *,
         activates: bool,
     ) -> None:
-        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
-        self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
+        super().__init__(weights, x_TH, grad_TH, group)
         self._activates = activates
         inner = (x_TH.shape[0], self._up_FH.shape[0])
         self._up_TF, self._inner_TF, self._dinner_TF, self._dup_TF = (
@@ -63,7 +74,6 @@ class BareStep:
             torch.empty_like(self._up_FH),
             torch.empty_like(self._down_HF),
         )
-        self.has_backward = True
 
     def forward(self) -> Tensor:
         """Two products, one all-reduce."""
@@ -87,20 +97,10 @@ class BareStep:
         torch.mm(self._dup_TF.T, self._x_TH, out=self._dup_FH)
 
 
-class AllocatingStep:
+class AllocatingStep(Operands):
     """The same with activation; every result is new, and dropped when the step is over."""
 
-    def __init__(
-        self,
-        weights: Sequence[Tensor],
-        x_TH: Tensor,
-        grad_TH: Tensor,
-        group: TensorParallelGroup,
-    ) -> None:
-        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
-        self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
-        self._kept = (x_TH, x_TH)
-        self.has_backward = True
+    _kept: tuple[Tensor, ...] = ()
 
     def forward(self) -> Tensor:
         """Keeps what backward reads."""
@@ -121,7 +121,7 @@ class AllocatingStep:
         self._group.collectives.all_reduce(dx_TH, where="mlp.backward")
         dup_FH = torch.mm(dup_TF.T, self._x_TH)
         del ddown_HF, dup_FH
-        self._kept = (self._x_TH, self._x_TH)
+        self._kept = ()
 
 
 def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
