@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from tests.unit.analysis.changepoints.nights import Values, carried
 
 NIGHTS = 120
 CV = 0.01
@@ -32,11 +31,7 @@ def heavy(rng: np.random.Generator, n: int) -> Values:
 
 def correlated(rng: np.random.Generator, n: int) -> Values:
     """Each night carries half of the one before."""
-    noise = np.empty(n)
-    last = rng.standard_normal()
-    for i, fresh in enumerate(rng.standard_normal(n) * np.sqrt(0.75)):
-        noise[i] = last = last / 2 + fresh
-    return np.asarray(1 + CV * noise)
+    return np.asarray(1 + CV * carried(rng, n, rho=0.5))
 
 
 def bimodal(rng: np.random.Generator, n: int) -> Values:

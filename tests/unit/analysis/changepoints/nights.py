@@ -19,9 +19,14 @@ def noisy(levels: Values, *, seed: int, cv: float = 0.01) -> list[float | None]:
 
 def correlated(levels: Values, *, seed: int, rho: float = 0.5, cv: float = 0.01) -> Values:
     """The levels with noise of which each night carries `rho` of the one before."""
-    rng = np.random.default_rng(seed)
-    noise = np.empty(levels.size)
-    last = rng.standard_normal()
-    for i, fresh in enumerate(rng.standard_normal(levels.size)):
-        noise[i] = last = rho * last + np.sqrt(1 - rho**2) * fresh
+    noise = carried(np.random.default_rng(seed), levels.size, rho=rho)
     return np.asarray(levels * (1 + cv * noise))
+
+
+def carried(rng: np.random.Generator, number: int, *, rho: float) -> Values:
+    """Noise of variance 1 of which each night carries `rho` of the one before."""
+    noise = np.empty(number)
+    last = rng.standard_normal()
+    for i, fresh in enumerate(rng.standard_normal(number)):
+        noise[i] = last = rho * last + np.sqrt(1 - rho**2) * fresh
+    return noise
