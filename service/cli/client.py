@@ -3,7 +3,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx2
 from pydantic import JsonValue, ValidationError
@@ -154,6 +154,11 @@ class Client:
             f"no server answers at {self.url} ({str(error) or type(error).__name__})",
             "`tpsweep up` starts one; TPSWEEP_URL says where another is",
         )
+
+
+def resource(*parts: str) -> str:
+    """Path of a resource. What a person typed stays one part of it, whatever it holds."""
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def new_key() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import httpx2
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.failures import CliError, UnreachableError
 from service.cli.wire.sweeps import Sweep
 
@@ -23,7 +23,7 @@ def progress(
     """Yield the sweep now, after each burst of events, and at last when it is over."""
     bell = threading.Event()
     listener = threading.Thread(target=_ring_at_events, args=(client, sweep_id, bell), daemon=True)
-    sweep = client.get(f"/v1/sweeps/{sweep_id}").read(Sweep)
+    sweep = client.get(resource("sweeps", sweep_id)).read(Sweep)
     yield sweep
     listener.start()
     while not sweep.is_over:
@@ -42,11 +42,11 @@ def events(
 
     Raises UnreachableError when the server stays away too long.
     """
-    last_id = ""
+    last_id, path = "", resource("sweeps", sweep_id, "events")
     while True:
         sweep = _read_patiently(client, sweep_id, pause=pause)
         try:
-            for event in client.events(f"/v1/sweeps/{sweep_id}/events", last_event_id=last_id):
+            for event in client.events(path, last_event_id=last_id):
                 last_id = event.id or last_id
                 yield event
         except UnreachableError:
@@ -67,7 +67,7 @@ def _read_patiently(client: Client, sweep_id: str, *, pause: Callable[[float], N
     waited_s, pause_s = 0.0, LOOK_EVERY_S
     while True:
         try:
-            return client.get(f"/v1/sweeps/{sweep_id}").read(Sweep)
+            return client.get(resource("sweeps", sweep_id)).read(Sweep)
         except UnreachableError:
             if waited_s >= LONGEST_OUTAGE_S:
                 raise

@@ -1,13 +1,12 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 from pydantic import JsonValue
 from rich.console import Console
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import cell, new_table, print_json, say, show_table
@@ -43,7 +42,7 @@ def pin(
         asked["expires_at"] = (datetime.now(UTC) + timedelta(days=days)).isoformat()
     with Client.connect(load_settings()) as client:
         if move:
-            answer = client.patch(_path(name), json.dumps(asked).encode())
+            answer = client.patch(resource("baselines", name), json.dumps(asked).encode())
         else:
             answer = client.post("/v1/baselines", json.dumps({"name": name, **asked}).encode())
     if as_json:
@@ -78,7 +77,7 @@ def rename(
 ) -> None:
     """Call a baseline something else, also in the schedules that are held against it."""
     with Client.connect(load_settings()) as client:
-        answer = client.patch(_path(name), json.dumps({"name": new}).encode())
+        answer = client.patch(resource("baselines", name), json.dumps({"name": new}).encode())
     if as_json:
         print_json(answer.document)
     else:
@@ -89,7 +88,7 @@ def rename(
 def remove(name: Name, *, as_json: AsJson = False) -> None:
     """Forget a name; the sweep it stood for stays."""
     with Client.connect(load_settings()) as client:
-        client.delete(_path(name))
+        client.delete(resource("baselines", name))
     if as_json:
         print_json({"removed": name})
     else:
@@ -100,7 +99,7 @@ def remove(name: Name, *, as_json: AsJson = False) -> None:
 def candidates(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     """Show what a sweep may be held against, and which earlier ones will not do and why."""
     with Client.connect(load_settings()) as client:
-        answer = client.get(f"/v1/sweeps/{quote(sweep_id, safe='')}/baselines")
+        answer = client.get(resource("sweeps", sweep_id, "baselines"))
     if as_json:
         print_json(answer.document)
         return
@@ -111,7 +110,3 @@ def candidates(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     show_table(console, table, empty=found.sentence)
     for other in found.passed_over:
         say(console, f"passed over: sweep {other.sweep_id}: {other.reason}", "dim")
-
-
-def _path(name: str) -> str:
-    return f"/v1/baselines/{quote(name, safe='')}"

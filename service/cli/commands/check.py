@@ -1,13 +1,12 @@
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 from rich.console import Console
 
 from service.cli import files
 from service.cli.check_report import annotations, junit
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
 from service.cli.options import AsJson, SweepId, Tolerance
@@ -41,7 +40,7 @@ def check(
     wanted = {"baseline": baseline, "candidate": sweep_id, "tolerance": tolerance}
     with Client.connect(load_settings()) as client:
         answer = client.get("/v1/compare", wanted)
-        sweep = client.get(f"/v1/sweeps/{quote(sweep_id, safe='')}").read(Sweep)
+        sweep = client.get(resource("sweeps", sweep_id)).read(Sweep)
     found = answer.read(Comparison)
     problem = _problem(sweep, found)
     if junit_file is not None:

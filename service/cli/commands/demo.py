@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from service.cli.client import Client, new_key
+from service.cli.client import Client, new_key, resource
 from service.cli.configuration import load_settings
 from service.cli.demonstration import LocalService
 from service.cli.options import AsJson, SweepFile
@@ -102,7 +102,7 @@ def _show(client: Client, sweep: Sweep, *, console: Console, as_json: bool) -> N
     results = client.collect("/v1/results", {"sweep": sweep.id}, limit=MOST_RESULTS)
     breakeven = client.whole_list("/v1/breakeven", {"sweep": sweep.id})
     if as_json:
-        state = client.get(f"/v1/sweeps/{sweep.id}").document
+        state = client.get(resource("sweeps", sweep.id)).document
         shown = {"results": results.items, "breakeven": breakeven.items}
         print_json({"sweep": state, **shown})
         return

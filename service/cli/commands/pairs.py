@@ -2,7 +2,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepId, Tolerance
 from service.cli.terminal import cell, new_table, print_json, say
@@ -27,7 +27,7 @@ def pairs(
     detectable change is what as many such groups would show with 95 % probability.
     """
     with Client.connect(load_settings()) as client:
-        answer = client.get(f"/v1/sweeps/{sweep_id}/pairs", {"tolerance": tolerance})
+        answer = client.get(resource("sweeps", sweep_id, "pairs"), {"tolerance": tolerance})
     if as_json:
         print_json(answer.document)
         return

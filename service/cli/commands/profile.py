@@ -5,7 +5,7 @@ import typer
 from rich.console import Console
 
 from service.cli import files
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.terminal import print_json, say
@@ -27,7 +27,7 @@ def profile(trial_id: TrialId, *, output: Output = None, as_json: AsJson = False
     point's first replicate.
     """
     with Client.connect(load_settings()) as client:
-        trace = client.get(f"/v1/trials/{trial_id}/profile").body
+        trace = client.get(resource("trials", trial_id, "profile")).body
     path = output or Path(f"{trial_id}.trace.json.gz")
     files.write(path, trace)
     if as_json:

@@ -1,7 +1,7 @@
 import typer
 from rich.console import Console
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import print_json, say
@@ -14,7 +14,7 @@ app = typer.Typer()
 def retry(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     """Queue the failed points of a sweep again."""
     with Client.connect(load_settings()) as client:
-        answer = client.post(f"/v1/sweeps/{sweep_id}/retry")
+        answer = client.post(resource("sweeps", sweep_id, "retry"))
     if as_json:
         print_json(answer.document)
         return

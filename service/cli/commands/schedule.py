@@ -1,13 +1,12 @@
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 from pydantic import JsonValue
 from rich.console import Console
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
@@ -64,8 +63,8 @@ def create(  # noqa: PLR0913 - one option for each policy
 def show(name: Name, *, as_json: AsJson = False) -> None:
     """Show when it starts next, and what became of its last times and why."""
     with Client.connect(load_settings()) as client:
-        answer = client.get(_path(name))
-        found = client.collect(f"{_path(name)}/decisions", {}, limit=MOST_DECISIONS)
+        answer = client.get(resource("schedules", name))
+        found = client.collect(resource("schedules", name, "decisions"), {}, limit=MOST_DECISIONS)
     if as_json:
         print_json({"schedule": answer.document, "decisions": found.document})
         return
@@ -90,20 +89,20 @@ def pause(
     """Start nothing until it is resumed."""
     until = None if hours is None else (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
     body = json.dumps({"reason": reason, "until": until}).encode()
-    _change(f"{_path(name)}/pause", body, as_json=as_json)
+    _change(resource("schedules", name, "pause"), body, as_json=as_json)
 
 
 @app.command()
 def resume(name: Name, *, as_json: AsJson = False) -> None:
     """End a pause; what it left out is not made up for."""
-    _change(f"{_path(name)}/resume", b"", as_json=as_json)
+    _change(resource("schedules", name, "resume"), b"", as_json=as_json)
 
 
 @app.command()
 def run(name: Name, *, as_json: AsJson = False) -> None:
     """Start its sweep now, whatever its policies say."""
     with Client.connect(load_settings()) as client:
-        answer = client.post(f"{_path(name)}/run")
+        answer = client.post(resource("schedules", name, "run"))
     if as_json:
         print_json(answer.document)
         return
@@ -115,15 +114,11 @@ def run(name: Name, *, as_json: AsJson = False) -> None:
 def delete(name: Name, *, as_json: AsJson = False) -> None:
     """Forget it and its decisions; the sweeps it started stay."""
     with Client.connect(load_settings()) as client:
-        client.delete(_path(name))
+        client.delete(resource("schedules", name))
     if as_json:
         print_json({"deleted": name})
     else:
         say(Console(), f"schedule {name} is deleted")
-
-
-def _path(name: str) -> str:
-    return f"/v1/schedules/{quote(name, safe='')}"
 
 
 def _change(path: str, body: bytes, *, as_json: bool) -> None:

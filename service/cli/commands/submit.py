@@ -3,7 +3,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from service.cli.client import Client, new_key
+from service.cli.client import Client, new_key, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
@@ -42,7 +42,7 @@ def submit(
             return
         sweep = show_progress(client, sweep.id, console=console)
         if as_json:
-            print_json(client.get(f"/v1/sweeps/{sweep.id}").document)
+            print_json(client.get(resource("sweeps", sweep.id)).document)
     raise typer.Exit(exit_code_of(sweep))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
 from service.cli.terminal import cell, new_table, print_json, say, show_table
@@ -49,7 +49,7 @@ def sweeps(
 
 
 def _show_one(client: Client, sweep_id: str, *, as_json: bool) -> None:
-    answer = client.get(f"/v1/sweeps/{sweep_id}")
+    answer = client.get(resource("sweeps", sweep_id))
     if as_json:
         print_json(answer.document)
         return
@@ -58,7 +58,7 @@ def _show_one(client: Client, sweep_id: str, *, as_json: bool) -> None:
     done = f"{sweep.progress.num_done} of {sweep.progress.num_trials} trials"
     say(console, f"{describe(sweep)}: {done}, {sweep.num_points} points")
     for wanted in ("failed", "partial", "rejected"):
-        path = f"/v1/sweeps/{sweep_id}/points"
+        path = resource("sweeps", sweep_id, "points")
         found = client.collect(path, {"state": wanted}, limit=MOST_PROBLEMS)
         for point in found.read(Point):
             _explain(console, point)

@@ -2,7 +2,7 @@ import typer
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from rich.console import Console
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.follow import events
 from service.cli.options import AsJson, SweepId
@@ -35,7 +35,7 @@ def _as_bar(client: Client, sweep_id: str) -> Sweep:
 def _as_json(client: Client, sweep_id: str) -> Sweep:
     for event in events(client, sweep_id):
         print_json({"id": event.id, "event": event.event, "data": _decoded(event.data)})
-    answer = client.get(f"/v1/sweeps/{sweep_id}")
+    answer = client.get(resource("sweeps", sweep_id))
     print_json({"id": None, "event": "end", "data": answer.document})
     return answer.read(Sweep)
 

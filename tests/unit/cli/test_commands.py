@@ -245,6 +245,11 @@ def test_cancel_and_retry_post_and_tell_the_state(fake: FakeServer, run: Run, co
     assert f"sweep {SWEEP_ID} cancelled" in outcome.out
 
 
+def test_an_id_stays_one_part_of_the_path_whatever_was_typed(fake: FakeServer, run: Run) -> None:
+    assert run("cancel", "a/b?c").code == ExitCode.REFUSED
+    assert (fake.received[0].path, fake.received[0].query) == ("/v1/sweeps/a%2Fb%3Fc/cancel", {})
+
+
 def test_nodes_are_listed(fake: FakeServer, run: Run) -> None:
     node = {
         "name": "node-a",
