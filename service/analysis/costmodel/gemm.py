@@ -24,7 +24,7 @@ _ROUNDS = 20
 class Work(NamedTuple):
     """What some products come to."""
 
-    count: float
+    num_products: float
     flops: float
     moved_bytes: float
 
@@ -66,7 +66,7 @@ class Roofline:
     def total_us(self, work: Work) -> float:
         """Time of several products, one after the other."""
         return (
-            work.count * self.overhead_us
+            work.num_products * self.overhead_us
             + work.flops / self.flops_per_us
             + work.moved_bytes / self.bytes_per_us
         )

@@ -65,7 +65,7 @@ def _fit(works: Sequence[tuple[Work, float]]) -> Roofline:
 def _work(point: PointSpec) -> Work:
     all_products = list(products(point))
     return Work(
-        count=len(all_products),
+        num_products=len(all_products),
         flops=sum(one.flops for one in all_products),
         moved_bytes=sum(one.num_elements for one in all_products) * point.dtype.num_bytes,
     )
