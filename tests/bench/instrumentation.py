@@ -26,8 +26,9 @@ from workers.tp.blocks import draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
 
 NUM_TOKENS = 256
-FLOPS_PER_BLOCK = 40e9
-REPEATS = 15
+FLOPS_PER_TURN = 13e9
+"""Short turns and many: what a shared host does to one of them lasts longer than the turn."""
+REPEATS = 101
 
 
 def compare(hidden: int) -> float:
@@ -46,7 +47,7 @@ def compare(hidden: int) -> float:
     x = torch.randn(NUM_TOKENS, 1, hidden, requires_grad=True)
     grad = torch.randn(NUM_TOKENS, 1, hidden)
     step = TrainStep(block, x, grad, TensorParallelGroup(0, 1, NoCollectives()))
-    num_steps = max(2, round(FLOPS_PER_BLOCK / flops_per_rank(spec)))
+    num_steps = max(1, round(FLOPS_PER_TURN / flops_per_rank(spec)))
     clock, peers = HostClock(), Peers(None, clock_identity="")
     up, down = (weight.detach().clone().requires_grad_() for weight in block.weights)
     x_2d = x.detach().reshape(NUM_TOKENS, hidden).clone().requires_grad_()

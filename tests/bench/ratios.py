@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from scipy.stats import binom
+
 
 def abba(run_a: Callable[[], float], run_b: Callable[[], float], *, repeats: int) -> list[float]:
     """Ratio of A to B for each of `repeats` quads A B B A, so that linear drift cancels."""
@@ -16,17 +18,30 @@ def abba(run_a: Callable[[], float], run_b: Callable[[], float], *, repeats: int
 
 
 def report(name: str, ratios: Sequence[float], **facts: object) -> float:
-    """Print one JSON line with the median ratio and its spread; return the median."""
+    """Print one JSON line: median ratio, its 95 % interval, spread. Return the median."""
     middle = median(ratios)
+    low, high = median_interval(ratios)
     say(
         name,
         **facts,
         median_ratio=round(middle, 4),
+        ci_low=round(low, 4),
+        ci_high=round(high, 4),
         lowest=round(min(ratios), 4),
         highest=round(max(ratios), 4),
         repeats=len(ratios),
     )
     return middle
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """At least 95 % for the median by order statistics, which ask nothing of the distribution.
+
+    With fewer than six values none reaches 95 %; then the whole range is returned.
+    """
+    ordered = sorted(values)
+    outside = max(0, int(binom.ppf(0.025, len(ordered), 0.5)) - 1)
+    return ordered[outside], ordered[-1 - outside]
 
 
 def say(benchmark: str, **facts: object) -> None:
