@@ -4,6 +4,9 @@ A cause says where changes must appear, and where not: a roll-out on the nodes t
 version, code on one case everywhere, a node in all it runs, a link in the cases that communicate,
 the method where the control moved on most nodes. Causes are tried in this order, the most specific
 first; each takes the changes it explains, and what is left is said to be unexplained.
+
+A node without peers is judged by its control alone: what that shows too is the node's, or its
+links' where only cases that communicate changed; what it does not show is the software's.
 """
 
 from collections import defaultdict
@@ -46,16 +49,23 @@ class Finding:
     cases: tuple[str, ...]
     effect_relative: float
     """Median over the changes."""
-    num_shifts: int
+    shifts: tuple[Shift, ...]
     covariate: str | None = None
     """Of a roll-out: its name and new value."""
+
+    @property
+    def num_shifts(self) -> int:
+        """Changes that it explains."""
+        return len(self.shifts)
 
 
 def classify(shifts: Iterable[Shift], fleet: Fleet) -> tuple[Finding, ...]:
     """Explain every change of level, in order of night."""
     left = list(dict.fromkeys(shifts))
     found: list[Finding] = []
-    for explain in (_method, _rollouts, _code, _nodes, _links, _rest):
+    is_alone = len(fleet.nodes) == 1
+    among_peers = (_method, _rollouts, _code, _nodes, _links, _rest)
+    for explain in (_rollouts, _alone) if is_alone else among_peers:
         for finding, explained in explain(left, fleet):
             found.append(finding)
             left = [shift for shift in left if shift not in explained]
@@ -100,11 +110,15 @@ def _of_rollout(
 
 
 def _code(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    """Cases that changed everywhere; those that did so together are one finding."""
+    everywhere: list[Shift] = []
     for case in fleet.cases:
         for event in _events(shift for shift in shifts if shift.case == case):
             nodes = {shift.node for shift in event}
             if len(nodes) >= FEWEST_TOGETHER and _is_most(nodes, fleet.nodes):
-                yield _finding(Cause.CODE, event)
+                everywhere += event
+    for event in _events(everywhere):
+        yield _finding(Cause.CODE, event)
 
 
 def _nodes(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
@@ -122,6 +136,18 @@ def _links(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
         for event in _events(s for s in shifts if s.node == node and s.case in communicating):
             if _is_most({shift.case for shift in event}, communicating):
                 yield _finding(Cause.LINK, event)
+
+
+def _alone(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+    controls = fleet.of_kind(CaseKind.CONTROL)
+    communicating = fleet.of_kind(CaseKind.COMMUNICATION)
+    for event in _events(shifts):
+        cases = {shift.case for shift in event}
+        hosts = [shift for shift in event if shift.is_the_hosts]
+        if not cases & controls and 2 * len(hosts) <= len(event):
+            yield _finding(Cause.CODE, event)
+        else:
+            yield _finding(Cause.LINK if cases <= communicating else Cause.NODE, event)
 
 
 def _rest(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
@@ -164,7 +190,7 @@ def _finding(cause: Cause, event: Sequence[Shift], covariate: str | None = None)
         nodes=tuple(sorted({shift.node for shift in event})),
         cases=tuple(sorted({shift.case for shift in event})),
         effect_relative=median(shift.effect_relative for shift in event),
-        num_shifts=len(event),
+        shifts=tuple(sorted(event, key=lambda shift: (shift.node, shift.case, shift.night))),
         covariate=covariate,
     )
     return finding, frozenset(event)

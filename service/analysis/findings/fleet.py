@@ -46,3 +46,11 @@ class Shift:
     night: int
     effect_relative: float
     """Of the time: above 0 is slower."""
+    normalised_effect: float | None = None
+    """What is left of it once the host's own slowness is divided out; None without a control."""
+
+    @property
+    def is_the_hosts(self) -> bool:
+        """Whether the control, which no software of ours changes, shows most of it too."""
+        left = self.normalised_effect
+        return left is not None and abs(left) < abs(self.effect_relative) / 2

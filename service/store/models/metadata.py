@@ -4,6 +4,7 @@ from service.store.models import (
     baseline,
     curve,
     event,
+    finding,
     fleet,
     point,
     result,
@@ -14,5 +15,17 @@ from service.store.models import (
 )
 from service.store.models.declarative import Rows
 
-TABLE_MODULES = (baseline, curve, event, fleet, point, result, schedule, sweep, token, trial)
+TABLE_MODULES = (
+    baseline,
+    curve,
+    event,
+    finding,
+    fleet,
+    point,
+    result,
+    schedule,
+    sweep,
+    token,
+    trial,
+)
 METADATA = Rows.metadata

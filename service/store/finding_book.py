@@ -1,0 +1,121 @@
+"""What a night's judgement changes about the findings of a schedule."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
+
+from service.analysis.findings.history import Reading
+from service.analysis.findings.nightly import Group, JudgedBy, NightVerdict
+from service.analysis.findings.states import FindingState
+from service.analysis.findings.tracking import Known, Step, track
+from service.store import findings
+from service.store.history import Night
+from service.store.ids import new_id
+from service.store.models.finding import FindingRow
+
+DETECTOR = "detector"
+"""Who changes the state of findings where no person does."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingBook:
+    """Findings of one schedule and one hardware, as a night changes them."""
+
+    session: Session
+    policy: str
+    hardware_key: str
+    nights: Sequence[Night]
+    readings: Sequence[Reading]
+    now: datetime
+
+    def enter(self, verdict: NightVerdict) -> list[str]:
+        """Write what the night shows; return the findings whose state changed."""
+        steps = track(verdict.groups, self._known(), num_nights=len(self.nights))
+        return [moved for step in steps if (moved := self._take(step)) is not None]
+
+    def _known(self) -> list[Known]:
+        """Findings that began on one of the nights."""
+        numbers = {night.sweep_id: number for number, night in enumerate(self.nights)}
+        rows = self.session.scalars(
+            select(FindingRow)
+            .where(FindingRow.policy == self.policy, FindingRow.hardware_key == self.hardware_key)
+            .order_by(FindingRow.id),
+            execution_options={"populate_existing": True},
+        )
+        return [
+            Known(
+                id=row.id,
+                kind=row.kind,
+                state=row.state,
+                dismissal=row.dismissal,
+                was_confirmed=row.confirmed_at is not None,
+                night=numbers[row.night_sweep_id],
+                is_slower=row.effect_relative > 0,
+                places=frozenset((one.shift.node, one.shift.case) for one in row.members),
+            )
+            for row in rows
+            if row.night_sweep_id in numbers
+        ]
+
+    def _take(self, step: Step) -> str | None:
+        values = {} if step.group is None else self._facts(step.group)
+        values |= {"state": step.state, "dismissal": step.dismissal}
+        if step.id is None:
+            finding_id, before = new_id(), None
+            base = {"id": finding_id, "created_at": self.now, "changed_at": self.now}
+            more = {"policy": self.policy, "hardware_key": self.hardware_key}
+            self.session.execute(insert(FindingRow).values({**base, **more, **values}))
+        else:
+            finding_id, before = step.id, findings.find(self.session, step.id).state
+            self._update(finding_id, values)
+        if step.state is before:
+            return None
+        moment: dict[str, object] = {"changed_at": self.now}
+        if step.state is FindingState.CONFIRMED:
+            moment["confirmed_at"] = self.now
+        self._update(finding_id, moment)
+        findings.note(
+            self.session,
+            finding_id,
+            step.state,
+            reason=step.reason,
+            changed_by=DETECTOR,
+            now=self.now,
+        )
+        return finding_id
+
+    def _update(self, finding_id: str, values: dict[str, object]) -> None:
+        self.session.execute(
+            update(FindingRow).where(FindingRow.id == finding_id).values(values),
+            execution_options={"synchronize_session": False},
+        )
+
+    def _facts(self, group: Group) -> dict[str, object]:
+        good = self._last_good(group)
+        return {
+            "kind": group.kind,
+            "cause": group.cause,
+            "night_sweep_id": self.nights[group.night].sweep_id,
+            "last_good_sweep_id": None if good is None else self.nights[good].sweep_id,
+            "judged_sweep_id": self.nights[-1].sweep_id,
+            "nodes": group.nodes,
+            "cases": group.cases,
+            "effect_relative": group.effect_relative,
+            "normalised_effect": group.normalised_effect,
+            "covariate": group.covariate,
+            "members": group.members,
+            "judged_by": JudgedBy(),
+            "inputs_hash": group.inputs_hash,
+        }
+
+    def _last_good(self, group: Group) -> int | None:
+        """The newest night before it that measured one of its cases."""
+        before = (one.night for one in self._of(group) if one.night < group.night)
+        return max(before, default=None)
+
+    def _of(self, group: Group) -> Iterable[Reading]:
+        measured = [one for one in self.readings if one.case in group.cases]
+        return measured or self.readings  # of a control alone, any case tells the nights

@@ -1,0 +1,105 @@
+"""The nights of a schedule, and what each of them measured.
+
+A night is a finished sweep with the schedule's name under the tag `schedule`, so that imported
+history counts too; what a re-run of it measured, under the tag `rerun_of`, belongs to it as well.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, tuple_
+from sqlalchemy.orm import Session
+
+from service.analysis.findings.history import Reading
+from service.analysis.schedules.spec import TAG
+from service.store.models.point import PointRow
+from service.store.models.result import ResultRow
+from service.store.models.sweep import SweepRow, SweepTagRow
+from workers.contract.hardware import Environment
+
+RERUN_OF = "rerun_of"
+"""Tag of a sweep that measures suspect points again: the id of the night's sweep."""
+MOST_NIGHTS = 200
+COVARIATES = ("driver", "cuda", "nccl", "torch", "os")
+"""Versions that are rolled out, of an environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One time that a schedule measured."""
+
+    sweep_id: str
+    at: datetime
+
+
+def nights(session: Session, policy: str, *, until: Night | None = None) -> list[Night]:
+    """The newest of a schedule's name, oldest first, up to a given one."""
+    chosen = (
+        select(SweepRow.id, SweepRow.created_at)
+        .join(SweepTagRow, SweepTagRow.sweep_id == SweepRow.id)
+        .where(
+            SweepTagRow.key == TAG, SweepTagRow.value == policy, SweepRow.finished_at.is_not(None)
+        )
+        .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
+        .limit(MOST_NIGHTS)
+    )
+    if until is not None:
+        chosen = chosen.where(
+            tuple_(SweepRow.created_at, SweepRow.id) <= (until.at, until.sweep_id)
+        )
+    return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
+
+
+def readings(session: Session, of: Sequence[Night]) -> Mapping[str, list[Reading]]:
+    """What was measured on these nights, by hardware_key."""
+    night_of = {night.sweep_id: number for number, night in enumerate(of)}
+    night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
+    chosen = (
+        select(
+            ResultRow.sweep_id,
+            ResultRow.hardware_key,
+            ResultRow.node,
+            ResultRow.spec_key,
+            ResultRow.summary,
+            ResultRow.environment,
+            PointRow.tp_degree,
+        )
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .where(ResultRow.sweep_id.in_(night_of))
+    )
+    found: dict[str, list[Reading]] = defaultdict(list)
+    for row in session.execute(chosen):
+        found[row.hardware_key].append(
+            Reading(
+                night=night_of[row.sweep_id],
+                node=row.node,
+                case=row.spec_key,
+                num_ranks=row.tp_degree,
+                step_time_us=row.summary.step_time_us,
+                communication_share=row.summary.communication_share,
+                control=row.summary.control,
+                versions=_versions(row.environment),
+            )
+        )
+    return found
+
+
+def _reruns(session: Session, sweep_ids: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Finished re-runs, each with the sweep that it repeats."""
+    chosen = (
+        select(SweepTagRow.sweep_id, SweepTagRow.value)
+        .join(SweepRow, SweepRow.id == SweepTagRow.sweep_id)
+        .where(
+            SweepTagRow.key == RERUN_OF,
+            SweepTagRow.value.in_(sweep_ids),
+            SweepRow.finished_at.is_not(None),
+        )
+    )
+    return [(again, first) for again, first in session.execute(chosen)]
+
+
+def _versions(environment: Environment) -> Mapping[str, str]:
+    found = ((name, getattr(environment, name)) for name in COVARIATES)
+    return {name: value for name, value in found if value is not None}

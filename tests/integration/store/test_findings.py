@@ -1,0 +1,236 @@
+"""Findings on both databases: what nights show is judged once, grouped, and followed to its end."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from service.analysis.findings.classify import Cause
+from service.analysis.findings.states import Dismissal, FindingState
+from service.errors import ConflictError, NotFoundError
+from service.store import findings, sweeps
+from service.store.engine import Sessions, create_engine
+from service.store.findings import FindingFilter, StoredFinding
+from service.store.history import RERUN_OF
+from tests.integration.store.builders import FakeClock
+from tests.integration.store.nights import Nights, OfNode
+from tests.unit.analysis.findings import synthetic_fleet as truth
+from tests.unit.analysis.findings.synthetic_fleet import planted
+from tests.unit.analysis.trials import HARDWARE
+
+CONTROL_US = 50.0
+SOME_NODES = slice(4, 21)
+"""Of the synthetic fleet: all that have a fault, and some that have none."""
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+
+
+@pytest.fixture
+def nights(timed: Sessions, clock: FakeClock) -> Nights:
+    """Twenty quiet nights of two cases on one node, then a schedule."""
+    made = Nights(timed, clock, num_cases=2)
+    for _ in range(20):
+        night(made)
+    made.schedule()
+    return made
+
+
+def night(nights: Nights, slower: float = 1.0, *, control: float = 1.0) -> str:
+    """Steps of 100 and 200 us, noise of half a percent, all by the number of the night."""
+    rng = np.random.default_rng(len(nights.sweep_ids))
+    first, second, host = 1 + 0.005 * rng.standard_normal(3)
+    steps = (100 * first * slower, 200 * second * slower)
+    return nights.measure({"a": OfNode(steps, CONTROL_US * host * control)})
+
+
+def all_of(nights: Nights) -> list[StoredFinding]:
+    with nights.sessions.reading() as session:
+        return list(findings.page(session, FindingFilter(), limit=100).items)
+
+
+def only(nights: Nights) -> StoredFinding:
+    (found,) = all_of(nights)
+    return found
+
+
+def states(nights: Nights, finding_id: str) -> list[str]:
+    with nights.sessions.reading() as session:
+        return [one.state.value for one in findings.changes(session, finding_id)]
+
+
+def test_quiet_nights_are_judged_once_and_find_nothing(nights: Nights) -> None:
+    assert nights.judge() == []
+    night(nights)
+    (judged,) = nights.judge()
+    assert (judged.num_nights, judged.num_series, judged.moved) == (21, 3, ())
+    assert nights.judge() == []
+    assert all_of(nights) == []
+
+
+def test_a_slow_down_is_suspected_confirmed_and_seen_to_recover(nights: Nights) -> None:
+    good = nights.sweep_ids[-1]
+    bad = night(nights, 1.06)
+    nights.judge()
+    found = only(nights)
+    assert (found.state, found.cause) == (FindingState.SUSPECT, Cause.CODE)
+    assert (found.night_sweep_id, found.last_good_sweep_id) == (bad, good)
+    assert len(found.cases) == 2
+    for _ in range(7):
+        night(nights, 1.06)
+        nights.judge()
+    found = only(nights)
+    assert found.state is FindingState.CONFIRMED
+    assert found.effect_relative == pytest.approx(0.06, abs=0.01)
+    assert (found.night_sweep_id, found.last_good_sweep_id) == (bad, good)
+    assert all(one.p is not None and one.p < 1e-3 for one in found.members)
+    for _ in range(8):
+        night(nights)
+        nights.judge()
+    assert states(nights, only(nights).id) == ["suspect", "confirmed", "recovered"]
+
+
+def test_what_the_control_shows_too_is_the_hosts(nights: Nights) -> None:
+    for _ in range(8):
+        night(nights, 1.06, control=1.06)
+        nights.judge()
+    found = only(nights)
+    assert (found.state, found.cause) == (FindingState.CONFIRMED, Cause.NODE)
+    assert found.normalised_effect == pytest.approx(0, abs=0.02)
+
+
+def test_one_wild_night_is_a_suspicion_that_fades(nights: Nights) -> None:
+    night(nights, 1.2)
+    nights.judge()
+    night(nights)
+    nights.judge()
+    assert states(nights, only(nights).id) == ["suspect", "recovered"]
+
+
+def test_suspects_are_measured_again_the_same_night_and_count_for_it(nights: Nights) -> None:
+    first = night(nights, 1.2)
+    (judged,) = nights.judge()
+    assert judged.rerun_id is not None
+    with nights.sessions.reading() as session:
+        again = sweeps.find(session, judged.rerun_id)
+    assert (again.tags, again.num_points) == ({RERUN_OF: first}, 2)
+    assert again.hardware_key == HARDWARE.hardware_key
+    nights.finish(again.id, {"a": OfNode((120.0, 240.0), CONTROL_US)})
+    (second,) = nights.judge()
+    assert (second.sweep_id, second.num_nights, second.rerun_id) == (again.id, 21, None)
+    assert only(nights).state is FindingState.SUSPECT
+
+
+def test_a_suspicion_that_the_reruns_do_not_bear_out_is_gone(nights: Nights) -> None:
+    night(nights, 1.2)
+    (judged,) = nights.judge()
+    assert judged.rerun_id is not None
+    nights.finish(judged.rerun_id, {"a": OfNode((100.0, 200.0), CONTROL_US)})
+    nights.judge()
+    assert states(nights, only(nights).id) == ["suspect", "recovered"]
+
+
+def test_people_move_findings_with_a_reason_and_only_along_the_ways(nights: Nights) -> None:
+    night(nights, 1.2)
+    nights.judge()
+    finding_id = only(nights).id
+    with nights.sessions.writing() as session:
+        moved = findings.move(
+            session,
+            finding_id,
+            FindingState.DISMISSED,
+            reason="a backup ran",
+            changed_by="alice",
+            dismissal=Dismissal.FALSE_POSITIVE,
+        )
+        assert (moved.state, moved.dismissal) == (
+            FindingState.DISMISSED,
+            Dismissal.FALSE_POSITIVE,
+        )
+        with pytest.raises(ConflictError, match="it can become: confirmed"):
+            findings.move(session, finding_id, FindingState.FIXED, reason="", changed_by="alice")
+        with pytest.raises(NotFoundError):
+            findings.move(session, "x", FindingState.FIXED, reason="", changed_by="alice")
+    night(nights, 1.2)
+    nights.judge()
+    assert only(nights).state is FindingState.DISMISSED
+
+
+def test_pages_are_filtered_and_follow_each_other(nights: Nights) -> None:
+    for direction in (1.2, 1.0, 0.8):
+        night(nights, direction)
+        nights.judge()
+    newest, oldest = all_of(nights)
+    assert newest.created_at > oldest.created_at
+    with nights.sessions.reading() as session:
+        first = findings.page(session, FindingFilter(), limit=1)
+        second = findings.page(session, FindingFilter(), limit=1, cursor=first.next_cursor)
+        assert (first.items, second.items) == ((newest,), (oldest,))
+        faded = FindingFilter(states=(FindingState.RECOVERED,))
+        assert findings.page(session, faded, limit=9).items == (oldest,)
+        for none in (FindingFilter(policy="x"), FindingFilter(causes=(Cause.LINK,))):
+            assert findings.page(session, none, limit=9).items == ()
+
+
+def test_a_fleets_faults_are_named_and_bit_equal_on_both_databases(
+    sqlite_url: str, postgresql_url: str
+) -> None:
+    told = [judged_fleet(url) for url in (sqlite_url, postgresql_url)]
+    assert told[0] == told[1]
+    by_cause = {cause: [one for one in told[0] if one.cause is cause] for cause in Cause}
+    (slow,), (link,) = by_cause[Cause.NODE], by_cause[Cause.LINK]
+    assert (slow.nodes, link.nodes) == ((truth.SLOW,), (truth.BAD_LINK,))
+    (code,), (rollout,) = by_cause[Cause.CODE], by_cause[Cause.ROLL_OUT]
+    assert len(code.cases) == 1
+    assert len(code.nodes) >= 16
+    assert (rollout.covariate, set(rollout.nodes) <= set(truth.UPDATED)) == (
+        "driver 580.1",
+        True,
+    )
+    confirmed = [one for one in told[0] if one.state is FindingState.CONFIRMED]
+    assert sum(one.cause is Cause.UNEXPLAINED for one in confirmed) <= 3
+    assert by_cause[Cause.METHOD] == []
+
+
+def judged_fleet(url: str) -> list[StoredFinding]:
+    """Fifty nights of 17 nodes in a database, the last one judged; ids and times left out."""
+    engine = create_engine(url)
+    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+    fleet = planted(seed=1)
+    made = Nights(
+        Sessions(engine, clock=clock),
+        clock,
+        num_cases=9,
+        communicating=frozenset((6, 7, 8)),
+    )
+    for number in range(10, truth.NIGHTS):
+        if number == truth.NIGHTS - 1:
+            made.schedule()
+        made.measure(
+            {
+                name: OfNode(
+                    times[1:, number],
+                    times[0, number],
+                    "580.1" if name in truth.UPDATED and number >= truth.UPDATED_FROM else "570.0",
+                )
+                for name, times in list(zip(truth.NODES, fleet.times, strict=True))[SOME_NODES]
+                if not np.isnan(times[0, number])
+            }
+        )
+    made.judge()
+    number_of = {sweep_id: str(number) for number, sweep_id in enumerate(made.sweep_ids)}
+    found = [
+        replace(
+            one,
+            id="",
+            night_sweep_id=number_of[one.night_sweep_id],
+            last_good_sweep_id=number_of[one.last_good_sweep_id or ""],
+            judged_sweep_id=number_of[one.judged_sweep_id],
+        )
+        for one in all_of(made)
+    ]
+    engine.dispose()
+    return sorted(found, key=lambda one: (one.night_sweep_id, one.cause, one.nodes, one.cases))
