@@ -23,6 +23,7 @@ from scipy.special import stdtr
 from service.analysis.comparison import LARGEST_DETECTABLE, Verdict, adjust, claimed, verdict
 from service.analysis.interval import Estimate, errors_to_detect, estimate
 from service.analysis.summary import TrialSummary
+from workers.contract.axes import Pass
 
 DEFAULT_PAIR_TOLERANCE = 0.02
 """Turns within a group are compared more finely than groups with one another."""
@@ -88,10 +89,15 @@ def ratios_of(first: TrialSummary, second: TrialSummary) -> dict[str, float]:
 
 
 def _wires(summary: TrialSummary) -> dict[str, float]:
-    """Wire time of each collective by operation and place; the second of a kind is numbered."""
+    """Wire time of each collective by operation and place; the second of a kind is numbered.
+
+    One that runs under compute has no time in the step, and what it takes alone is no part of it.
+    """
     seen: Counter[str] = Counter()
     wires = {}
     for item in summary.collectives:
+        if item.timed_in is not Pass.SPLIT:
+            continue
         name = f"{item.op} {item.where}"
         seen[name] += 1
         if item.time_us > 0:

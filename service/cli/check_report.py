@@ -64,7 +64,7 @@ def _case(suite: ET.Element, spec: Spec, *, seconds: float) -> ET.Element:
         suite,
         "testcase",
         classname=printable(group),
-        name=printable(f"{spec.label} {spec.dtype}".strip()),
+        name=printable(spec.label),
         time=f"{seconds:.9f}",
     )
 

@@ -13,12 +13,16 @@ from service.cli.wire.spec import Spec
 
 COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise")
 
+GRADES = "A to D  how much fixed work between the steps varied: A at most 10%, B 25%, C 50%, D more"
+
 
 def show_results(console: Console, results: Sequence[Result]) -> None:
     """Print a table for each series, and below them what the letters beside the rows mean."""
     single = {_twin(result): result for result in results if result.spec.tp_degree == 1}
-    flags = dict.fromkeys(flag for result in results for flag in result.quality)
-    letters = {flag: _letter(index) for index, flag in enumerate(flags)}
+    notes: dict[str, str] = {}
+    for result in results:
+        notes |= result.notes
+    letters = {flag: _letter(index) for index, flag in enumerate(notes)}
     series: dict[str, list[Result]] = {}
     for result in results:
         series.setdefault(_series(result.spec), []).append(result)
@@ -27,8 +31,10 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         for result in members:
             if result.idle:
                 say(console, _idle(result.spec, result.idle))
+    if any(result.control and result.control.noise_grade for result in results):
+        say(console, GRADES, "dim")
     for flag, letter in letters.items():
-        say(console, f"{letter}  {flag}", "dim")
+        say(console, f"{letter}  {notes[flag]}", "dim")
 
 
 def _table(
@@ -57,7 +63,7 @@ def _table(
 def _noise(result: Result, letters: Mapping[str, str]) -> str:
     """Grade of the host and the result's flags, in one column: so that a row stays a line."""
     grade = result.control.noise_grade if result.control else ""
-    return " ".join([grade, *sorted(letters[flag] for flag in result.quality)]).strip()
+    return f"{grade} {''.join(sorted(letters[flag] for flag in result.quality))}".strip()
 
 
 def _speed_up(result: Result, base: Result | None) -> str:
@@ -68,10 +74,10 @@ def _speed_up(result: Result, base: Result | None) -> str:
 
 def _series(spec: Spec) -> str:
     """Name of the series; a sequence length of one goes without saying."""
-    seq = f", seq {spec.seq}" if spec.seq != 1 else ""
-    arranged = f", {spec.arrangement}" if spec.arrangement != "column_row" else ""
-    overlap = f", overlap {spec.overlap}" if spec.overlap != "none" else ""
-    return f"{spec.model.label} {spec.block} {spec.phase}{seq}, {spec.dtype}{arranged}{overlap}"
+    seq = [f"seq {spec.seq}"] if spec.seq != 1 else []
+    dtype = [spec.dtype] if spec.dtype not in spec.variant else []
+    words = (f"{spec.model.label} {spec.block} {spec.phase}", *seq, *dtype, *spec.variant)
+    return ", ".join(words)
 
 
 def _idle(spec: Spec, idle: Idle) -> str:

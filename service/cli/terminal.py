@@ -37,8 +37,13 @@ def print_json(document: JsonValue) -> None:
     sys.stdout.flush()
 
 
-def new_table(title: str, columns: Sequence[str], *, right: Sequence[str] = ()) -> Table:
-    """Make an empty table whose columns named in `right` hold numbers."""
+def new_table(
+    title: str, columns: Sequence[str], *, right: Sequence[str] = (), whole: Sequence[str] = ()
+) -> Table:
+    """Make an empty table whose columns named in `right` hold numbers.
+
+    Those in `whole` hold names that are of use whole alone, such as ids: others give way to them.
+    """
     table = Table(
         title=printable(title) or None,
         title_justify="left",
@@ -49,5 +54,7 @@ def new_table(title: str, columns: Sequence[str], *, right: Sequence[str] = ()) 
     )
     for column in columns:
         number = column in right
-        table.add_column(column, justify="right" if number else "left", no_wrap=number)
+        table.add_column(
+            column, justify="right" if number else "left", no_wrap=number or column in whole
+        )
     return table

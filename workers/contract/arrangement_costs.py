@@ -105,4 +105,6 @@ def _times(what: str, value: int, best: int) -> str:
     """Return nothing where the two are alike."""
     if value == best:
         return ""
+    if not value:
+        return f"no {what}"
     return f"{value / best:.2f}x the {what}" if best else f"{value} {what} instead of none"

@@ -11,10 +11,8 @@ from service.cli.wire.arrangements import ArrangedBlock
 
 app = typer.Typer()
 
-COLUMNS = (
-    *("arrangement", "collectives", "KiB sent", "step time", "exposed", "kept KiB", "peak MiB"),
-    "against the cheapest",
-)
+COLUMNS = ("arrangement", "sent", "step time", "exposed", "kept")
+PEAK = "peak MiB"
 
 
 @app.command()
@@ -34,25 +32,27 @@ def arrangements(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     blocks = found.read(ArrangedBlock)
     for block in blocks:
         console.print(_table(block))
+        for one in block.arrangements:
+            say(console, f"{one.cost.arrangement}: {one.why}")
         for sentence in block.sentences:
-            say(console, sentence)
+            say(console, sentence, "bold")
     if not blocks:
         say(console, "no block has two arrangements at a tp_degree above 1")
 
 
 def _table(block: ArrangedBlock) -> Table:
-    table = new_table(block.spec.label, COLUMNS, right=COLUMNS[1:-1])
-    for one in block.arrangements:
-        peak = one.peak_memory_bytes
+    """No column for the peak where none is known, as on a CPU."""
+    peaks = [one.peak_memory_bytes for one in block.arrangements]
+    columns = COLUMNS if None in peaks else (*COLUMNS, PEAK)
+    table = new_table(block.label, columns, right=columns[1:], whole=columns[:1])
+    for one, peak in zip(block.arrangements, peaks, strict=True):
         row = (
             one.cost.arrangement,
-            sum(one.cost.num_collectives.values()),
-            f"{one.cost.bus_bytes / 1024:.4g}",
+            f"{sum(one.cost.num_collectives.values())}, {one.cost.bus_bytes / 1024:.4g} KiB",
             interval(one.step_time_us),
             microseconds(one.exposed_communication_us.median),
-            f"{one.kept_bytes / 1024:.4g}",
-            "" if peak is None else f"{peak / 2**20:.4g}",
-            one.why,
+            f"{one.kept_bytes / 1024:.4g} KiB",
+            *([] if peak is None else [f"{peak / 2**20:.4g}"]),
         )
         table.add_row(*map(cell, row))
     return table

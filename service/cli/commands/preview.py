@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 import typer
 from rich.console import Console
 
@@ -8,7 +10,7 @@ from service.cli.formats import duration
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
-from service.cli.wire.sweeps import Preview
+from service.cli.wire.sweeps import Preview, Rejection
 
 app = typer.Typer()
 
@@ -19,7 +21,7 @@ MOST_SHOWN = 20
 def preview(file: SweepFile, *, as_json: AsJson = False) -> None:
     """Show what a sweep would measure; nothing is queued.
 
-    Combinations that cannot be sharded are listed with what would work. The exit code is 1 where
+    Combinations that cannot be measured are listed with what would work. The exit code is 1 where
     nothing is left to measure.
     """
     body = read_sweep_file(file)
@@ -42,8 +44,18 @@ def _show(found: Preview) -> None:
     if found.num_points > MOST_SHOWN:
         say(console, f"  … and {found.num_points - MOST_SHOWN} more; --json shows all")
     if found.rejected:
-        say(console, f"{len(found.rejected)} combinations cannot be sharded", "bold")
-    for rejection in found.rejected[:MOST_SHOWN]:
-        say(console, f"  {rejection.label}")
-    if len(found.rejected) > MOST_SHOWN:
-        say(console, f"  … and {len(found.rejected) - MOST_SHOWN} more; --json shows all")
+        say(console, f"{len(found.rejected)} combinations cannot be measured", "bold")
+    reasons = _by_reason(found.rejected)
+    for alike in reasons[:MOST_SHOWN]:
+        others = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        say(console, f"  {alike[0].spec.label}{others}: {alike[0].explanation}")
+    if len(reasons) > MOST_SHOWN:
+        say(console, f"  … and {len(reasons) - MOST_SHOWN} more reasons; --json shows all")
+
+
+def _by_reason(rejected: Iterable[Rejection]) -> list[list[Rejection]]:
+    """Those that are rejected in the same words together."""
+    groups: dict[str, list[Rejection]] = {}
+    for rejection in rejected:
+        groups.setdefault(rejection.explanation, []).append(rejection)
+    return list(groups.values())

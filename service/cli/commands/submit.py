@@ -50,5 +50,5 @@ def _announce(sweep: Sweep, *, console: Console) -> None:
     size = f"{sweep.num_points} points, {sweep.progress.num_trials} trials"
     say(console, f"sweep {sweep.id}: {size}")
     if sweep.num_rejected:
-        cannot = f"{sweep.num_rejected} combinations cannot be sharded"
+        cannot = f"{sweep.num_rejected} combinations cannot be measured"
         say(console, f"{cannot}; tpsweep sweeps {sweep.id} says why")

@@ -1,8 +1,10 @@
 from datetime import datetime
+from textwrap import shorten
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
@@ -13,7 +15,8 @@ from service.cli.wire.sweeps import Point, Sweep
 
 app = typer.Typer()
 
-COLUMNS = ("sweep", "name", "state", "points", "trials", "created", "by")
+COLUMNS = ("sweep", "state", "trials", "created", "by")
+ID_WIDTH = 36
 MOST_PROBLEMS = 20
 LOG_LINES = 5
 
@@ -39,13 +42,19 @@ def sweeps(
     if as_json:
         print_json(found.document)
         return
-    table = new_table("", COLUMNS, right=("points", "trials"))
+    table = new_table("", COLUMNS, right=("trials",), whole=("sweep", "state"))
     for sweep in found.read(Sweep):
         trials = f"{sweep.progress.num_done}/{sweep.progress.num_trials}"
-        created = f"{sweep.created_at:%Y-%m-%d %H:%M}"
-        row = (sweep.id, sweep.name, sweep.state, sweep.num_points, trials, created)
-        table.add_row(*map(cell, (*row, sweep.created_by)))
+        created = f"{sweep.created_at:%m-%d %H:%M}"
+        row = (sweep.state, trials, created, sweep.created_by)
+        table.add_row(_identity(sweep), *map(cell, row))
     show_table(Console(), table, empty="no sweeps")
+
+
+def _identity(sweep: Sweep) -> Text:
+    """The id, of use whole alone, and below it the name: side by side they are a line too wide."""
+    name = cell(shorten(sweep.name, ID_WIDTH, placeholder="…"), "dim")
+    return Text("\n").join([cell(sweep.id), *([name] if sweep.name else [])])
 
 
 def _show_one(client: Client, sweep_id: str, *, as_json: bool) -> None:

@@ -28,3 +28,8 @@ class ArrangedBlock(Wire):
     spec: Spec
     arrangements: tuple[Arranged, ...]
     sentences: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The block, whatever its arrangement."""
+        return self.spec.model_copy(update={"arrangement": "column_row"}).label

@@ -25,6 +25,7 @@ class Idle(Wire):
 class Result(Wire):
     """A measured point."""
 
+    id: str = ""
     sweep_id: str
     spec: Spec
     step_time_us: Interval
@@ -33,6 +34,13 @@ class Result(Wire):
     idle: Idle | None = None
     control: Control | None = None
     quality: tuple[str, ...] = ()
+    quality_notes: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Each flag in words; a flag that came without any is its own."""
+        words = iter(self.quality_notes)
+        return {flag: next(words, flag) for flag in self.quality}
 
     @property
     def num_collectives(self) -> int:

@@ -42,9 +42,14 @@ class Rejection(Wire):
 
     @property
     def label(self) -> str:
-        """Why, and what would work."""
+        """Which one, why, and what would work."""
+        return f"{self.spec.label}: {self.explanation}"
+
+    @property
+    def explanation(self) -> str:
+        """Why, and which tp_degrees would work."""
         works = ", ".join(map(str, self.valid_tp_degrees))
-        return f"{self.spec.label}: {self.reason}" + (f" (works: {works})" if works else "")
+        return self.reason + (f" (works: tp_degree {works})" if works else "")
 
 
 class Preview(Wire):

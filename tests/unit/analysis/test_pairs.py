@@ -12,6 +12,7 @@ from service.analysis.pairs import FALSE_CLAIMS, Groups, Part, judge_pairs, rati
 from service.analysis.summary import TrialSummary
 from tests.unit.analysis.trials import point
 from tests.unit.reports.measured import summary
+from workers.contract.axes import Pass
 
 SPEC = point(tp_degree=2)
 TOLERANCE = 0.02
@@ -74,6 +75,17 @@ def test_parts_are_ratios_of_the_second_to_the_first() -> None:
             "all_reduce mlp.backward": 1,
         }
     )
+
+
+def test_collectives_under_compute_have_no_part_in_the_step() -> None:
+    """What one takes alone against what the other's takes in the step is no ratio of anything."""
+    overlapped = step()
+    first, second = overlapped.collectives
+    bare = second.model_copy(update={"timed_in": Pass.STANDALONE, "time_us": 1})
+    overlapped = overlapped.model_copy(update={"collectives": (first, bare)})
+    for ratios in (ratios_of(step(), overlapped), ratios_of(overlapped, step())):
+        assert "all_reduce mlp.forward" in ratios
+        assert "all_reduce mlp.backward" not in ratios
 
 
 def test_a_rank_alone_has_its_step_and_nothing_else() -> None:
