@@ -28,12 +28,12 @@ and normalised: a host that changed, and a control that is too noisy to tell, bo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from service.analysis.interval import CONFIDENCE, Values, errors_to_detect
+from service.analysis.welch import Groups, Tests, over_both, welch_test
 
 Sides = tuple[Values, Values]
 """Baseline and candidate."""
@@ -71,6 +71,9 @@ class Ratio:
     """Of a change beyond the tolerance, over the points after correction for their number."""
     normalised: float | None
     """The ratio with the host's slowdown taken out; None without a control on both sides."""
+    normalised_low: float | None
+    normalised_high: float | None
+    """The normalised ratio's own interval: what is to be known where the host may have changed."""
     detectable: float | None
     """Relative change that as many such replicates would show with 95 % probability."""
     verdict: Verdict
@@ -101,27 +104,34 @@ def claimed(found: Verdict, p: float, *, most_false: float) -> Verdict:
 
 
 def compare(
-    baseline: Values, candidate: Values, *, tolerance: float, normalised: Sides | None = None
+    baseline: Values,
+    candidate: Values,
+    *,
+    tolerance: float,
+    normalised: Sides | None = None,
+    sweeps: tuple[Groups, Groups] | None = None,
 ) -> Comparison:
     """Compare step times: one row for each matched point, one column for each replicate.
 
     NaN where a replicate has no value; every row has at least one value on each side. `normalised`
     has the same times without the host's slowdown, and rows of NaN where that is not known.
+    `sweeps` are the slices of columns that belong to one sweep, for each side.
     """
     if not len(baseline):
         return Comparison(points=(), overall=None)
     old, new = np.log(baseline), np.log(candidate)
-    each = _welch(old, new, tolerance=tolerance)
-    overall = _welch(_by_replicate(old), _by_replicate(new), tolerance=tolerance)
+    welch = partial(welch_test, tolerance=tolerance, sweeps=sweeps or ((), ()))
+    each = welch(old, new)
+    overall = welch(_by_replicate(old), _by_replicate(new))
     if normalised is not None:
         quiet_old, quiet_new = (np.log(times) for times in normalised)
         unknown = np.isnan(quiet_old).all(axis=1) | np.isnan(quiet_new).all(axis=1)
         known = np.asarray(~unknown)
-        quiet = _welch(quiet_old[known], quiet_new[known], tolerance=tolerance)
-        each = _over_both(each, quiet, known)
+        quiet = welch(quiet_old[known], quiet_new[known])
+        each = over_both(each, quiet, known)
         if known.all():
             means = _by_replicate(quiet_old), _by_replicate(quiet_new)
-            overall = _over_both(overall, _welch(*means, tolerance=tolerance), np.array([True]))
+            overall = over_both(overall, welch(*means), np.array([True]))
     total = _ratios(overall, overall.p, tolerance=tolerance)[0]
     return Comparison(points=_ratios(each, adjust(each.p), tolerance=tolerance), overall=total)
 
@@ -136,69 +146,6 @@ def adjust(p: Values) -> Values:
     return adjusted
 
 
-@dataclass(frozen=True, slots=True)
-class _Tests:
-    """One row for each point, logarithms; NaN where a side has fewer than two replicates."""
-
-    centre: Values
-    low: Values
-    high: Values
-    p: Values
-    """Two-sided, of the change being within the tolerance."""
-    error: Values
-    freedom: Values
-    normalised: Values
-    """Centre of the normalised comparison; NaN where there is none."""
-
-
-def _welch(old: Values, new: Values, *, tolerance: float) -> _Tests:
-    """Welch's t test and interval of the difference of means, row by row."""
-    old_n, old_mean, old_error = _moments(old)
-    new_n, new_mean, new_error = _moments(new)
-    centre = new_mean - old_mean
-    total = np.maximum(old_error + new_error, 1e-24)
-    freedom = total**2 / np.maximum(
-        old_error**2 / np.maximum(old_n - 1, 1) + new_error**2 / np.maximum(new_n - 1, 1), 1e-60
-    )
-    freedom = np.clip(freedom, 1, np.maximum(old_n + new_n - 2, 1))
-    error = np.sqrt(total)
-    above, below = centre - np.log1p(tolerance), np.log1p(-tolerance) - centre
-    p = np.minimum(2 * stdtr(freedom, -np.maximum(above, below) / error), 1)
-    unknown = (old_n == 1) | (new_n == 1)
-    half_width = np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * error, dtype=np.float64)
-    half_width[unknown] = p[unknown] = np.nan
-    return _Tests(
-        centre=centre,
-        low=centre - half_width,
-        high=centre + half_width,
-        p=p,
-        error=error,
-        freedom=freedom,
-        normalised=np.full(centre.shape, np.nan),
-    )
-
-
-def _over_both(measured: _Tests, quiet: _Tests, known: NDArray[np.bool_]) -> _Tests:
-    """The comparison as measured, as far as the normalised one of the known rows bears it out."""
-    low, high, p = measured.low.copy(), measured.high.copy(), measured.p.copy()
-    error, freedom = measured.error.copy(), measured.freedom.copy()
-    normalised = measured.normalised.copy()
-    low[known], high[known] = np.minimum(low[known], quiet.low), np.maximum(high[known], quiet.high)
-    p[known] = np.maximum(p[known], quiet.p)
-    error[known] = np.maximum(error[known], quiet.error)
-    freedom[known] = np.minimum(freedom[known], quiet.freedom)
-    normalised[known] = quiet.centre
-    return _Tests(measured.centre, low, high, p, error, freedom, normalised)
-
-
-def _moments(values: Values) -> tuple[Values, Values, Values]:
-    """Number, mean and squared standard error of each row's values."""
-    n = np.sum(~np.isnan(values), axis=1).astype(np.float64)
-    mean = np.nansum(values, axis=1) / n
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    return n, mean, squares / np.maximum(n - 1, 1) / n
-
-
 def _by_replicate(values: Values) -> Values:
     """One row: the mean over points of each replicate.
 
@@ -209,19 +156,20 @@ def _by_replicate(values: Values) -> Values:
     mean = np.nansum(values, axis=1) / present.sum(axis=1)
     counts = present.sum(axis=0)
     used = counts > 0
-    effect = np.nansum(values - mean[:, None], axis=0)[used] / counts[used]
-    return np.asarray(mean.mean() + effect - effect.mean())[None, :]
+    effect = np.full(counts.shape, np.nan)
+    effect[used] = np.nansum(values - mean[:, None], axis=0)[used] / counts[used]
+    return np.asarray(mean.mean() + effect - np.nanmean(effect))[None, :]
 
 
-def _ratios(tests: _Tests, p: Values, *, tolerance: float) -> tuple[Ratio, ...]:
-    logs = (tests.centre, tests.low, tests.high, tests.normalised)
+def _ratios(tests: Tests, p: Values, *, tolerance: float) -> tuple[Ratio, ...]:
+    logs = (tests.centre, tests.low, tests.high, *tests.normalised)
     rows: Sequence[tuple[float, ...]] = np.stack(
         (*(np.exp(each) for each in logs), p, _detectable(tests, tolerance)), axis=1
     ).tolist()
     return tuple(_ratio(row, tolerance=tolerance) for row in rows)
 
 
-def _detectable(tests: _Tests, tolerance: float) -> Values:
+def _detectable(tests: Tests, tolerance: float) -> Values:
     """Change that would have been found, were it alone; NaN where none can be promised.
 
     It must clear the tolerance as measured and normalised, which may disagree about the centre.
@@ -229,17 +177,27 @@ def _detectable(tests: _Tests, tolerance: float) -> Values:
     num_tested = max(1, int(np.sum(~np.isnan(tests.p))))
     level = min((1 - CONFIDENCE) / 2, FALSE_CLAIMS / 2 / num_tested)
     reach = errors_to_detect(level, tests.freedom)
-    apart = np.abs(np.nan_to_num(tests.normalised - tests.centre))
+    apart = np.abs(np.nan_to_num(tests.normalised[0] - tests.centre))
     size = np.log1p(tolerance) + reach * tests.error + apart
     size[np.isnan(tests.p) | (size > LARGEST_DETECTABLE)] = np.nan
     return np.asarray(np.expm1(size))
 
 
 def _ratio(row: Sequence[float], *, tolerance: float) -> Ratio:
-    value, low, high, quiet, p, size = row
-    normalised = None if np.isnan(quiet) else quiet
-    detectable = None if np.isnan(size) else size
-    if np.isnan(p):
-        return Ratio(value, None, None, None, normalised, detectable, Verdict.INCONCLUSIVE)
-    found = claimed(verdict(low, high, tolerance=tolerance), p, most_false=FALSE_CLAIMS)
-    return Ratio(value, low, high, p, normalised, detectable, found)
+    value, low, high, *others = row
+    normalised, quiet_low, quiet_high, p, size = (None if np.isnan(x) else x for x in others)
+    is_known = p is not None
+    found = Verdict.INCONCLUSIVE
+    if p is not None:
+        found = claimed(verdict(low, high, tolerance=tolerance), p, most_false=FALSE_CLAIMS)
+    return Ratio(
+        value=value,
+        low=low if is_known else None,
+        high=high if is_known else None,
+        p=p,
+        normalised=normalised,
+        normalised_low=quiet_low,
+        normalised_high=quiet_high,
+        detectable=size,
+        verdict=found,
+    )

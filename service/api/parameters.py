@@ -1,9 +1,12 @@
 """Values of query parameters that are more than a word or a number."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, WithJsonSchema
+
+from service.store.result_filter import Version
 
 
 def _to_utc(moment: datetime) -> datetime:
@@ -19,9 +22,24 @@ def _key_and_value(values: object) -> object:
         return values
     if len(values) != 1:
         raise ValueError("name one tag")
-    key, mark, value = str(values[0]).partition("=")
+    return _in_two(values[0])
+
+
+def _keys_and_values(values: object) -> object:
+    if not isinstance(values, list):
+        return values
+    pairs = list(dict.fromkeys(_in_two(value) for value in values))
+    names = Counter(key for key, _ in pairs)
+    for name, count in names.items():
+        if count > 1:
+            raise ValueError(f"{name} cannot have {count} values at once")
+    return pairs
+
+
+def _in_two(text: object) -> tuple[str, str]:
+    key, mark, value = str(text).partition("=")
     if not mark:
-        raise ValueError("write a tag as key=value")
+        raise ValueError("write it as key=value, for example commit=abc123")
     return (key, value)
 
 
@@ -53,6 +71,22 @@ Tag = Annotated[
     WithJsonSchema({"type": "string", "examples": ["commit=abc123"]}),
 ]
 """A tag's key and value, `key=value`."""
+
+Tags = Annotated[
+    tuple[tuple[str, str], ...],
+    BeforeValidator(_keys_and_values),
+    Field(max_length=20),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "examples": [["commit=abc123"]]}),
+]
+"""Several tags, each `key=value`, all of them meant."""
+
+Versions = Annotated[
+    tuple[tuple[Version, str], ...],
+    BeforeValidator(_keys_and_values),
+    Field(max_length=len(Version)),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "examples": [["nccl=2.27.3"]]}),
+]
+"""Several versions, each `name=version`, all of them meant."""
 
 SweepId = Annotated[str, Field(min_length=1, max_length=200, description="Id of a sweep.")]
 

@@ -1,6 +1,5 @@
 """Results: what points showed, over their trials."""
 
-from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,70 +7,19 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.auth import Reader
+from service.api.filtering import FilterParameters
 from service.api.paging import Page, PageParameters
-from service.api.parameters import Moment, Several, Tag
+from service.api.parameters import Several
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import results as reports
 from service.reports.result import ResultReport
-from service.store.result_filter import ResultFilter
-from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
-from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE
 
 router = APIRouter(prefix="/v1/results", tags=["results"], route_class=ApiRoute)
 
-MOST_VALUES = 100
 
-Texts = Annotated[tuple[str, ...], Field(max_length=MOST_VALUES)]
-Extent = Annotated[int, Field(ge=1, le=LARGEST_EXTENT)]
-Degree = Annotated[int, Field(ge=1, le=LARGEST_TP_DEGREE)]
-Extents = Annotated[tuple[Extent, ...], Several, Field(max_length=MOST_VALUES)]
-
-
-class ResultParameters(PageParameters):
-    """Which results; several values of one parameter, repeated or with commas, mean any of them."""
-
-    sweep: Texts = ()
-    model: Texts = Field(default=(), description="Names of models.")
-    block: Annotated[tuple[Block, ...], Several] = ()
-    phase: Annotated[tuple[Phase, ...], Several] = ()
-    arrangement: Annotated[tuple[Arrangement, ...], Several] = ()
-    tp_degree: Annotated[tuple[Degree, ...], Several, Field(max_length=MOST_VALUES)] = ()
-    batch: Extents = ()
-    seq: Extents = ()
-    dtype: Annotated[tuple[Dtype, ...], Several] = ()
-    collective_impl: Annotated[tuple[CollectiveImpl, ...], Several] = ()
-    overlap: Annotated[tuple[Overlap, ...], Several] = ()
-    launch: Annotated[tuple[Launch, ...], Several] = ()
-    spec_key: Texts = ()
-    hardware: Texts = Field(default=(), description="hardware_key, or the accelerator's name.")
-    node: Texts = ()
-    tag: Tag | None = Field(default=None, description="Of the sweep, `key=value`.")
-    since: Moment | None = Field(default=None, description="Measured then or later.")
-    until: Moment | None = Field(default=None, description="Measured before then.")
-
-    def as_filter(self) -> ResultFilter:
-        """The same in the store's words."""
-        return replace(
-            ResultFilter.on(*self.hardware),
-            sweep_ids=self.sweep,
-            models=self.model,
-            blocks=self.block,
-            phases=self.phase,
-            arrangements=self.arrangement,
-            tp_degrees=self.tp_degree,
-            batches=self.batch,
-            seqs=self.seq,
-            dtypes=self.dtype,
-            collective_impls=self.collective_impl,
-            overlaps=self.overlap,
-            launches=self.launch,
-            spec_keys=self.spec_key,
-            nodes=self.node,
-            tag=self.tag,
-            since=self.since,
-            until=self.until,
-        )
+class ResultParameters(FilterParameters, PageParameters):
+    """Which results, and which part of their list."""
 
 
 class Include(StrEnum):

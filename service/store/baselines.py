@@ -136,13 +136,17 @@ def resolve(session: Session, text: str) -> str:
     """Return the id of the sweep that an id or a baseline's name stands for."""
     if session.scalar(select(SweepRow.id).where(SweepRow.id == text)) is not None:
         return text
-    row = session.scalar(select(BaselineRow).where(BaselineRow.name == text))
-    if row is None:
+    if session.scalar(select(BaselineRow.name).where(BaselineRow.name == text)) is None:
         raise NotFoundError(f"there is no sweep and no baseline {text!r}")
-    baseline = _baseline(row, now=db_time(session))
+    return sweep_of(session, text)
+
+
+def sweep_of(session: Session, name: str) -> str:
+    """Return the id of the sweep that a baseline stands for. ConflictError once it has expired."""
+    baseline = find(session, name)
     if baseline.is_expired:
         raise ConflictError(
-            f"baseline {text!r} expired at {baseline.expires_at:%Y-%m-%d %H:%M} UTC; pin it anew "
+            f"baseline {name!r} expired at {baseline.expires_at:%Y-%m-%d %H:%M} UTC; pin it anew "
             f"or name its sweep {baseline.sweep_id}"
         )
     return baseline.sweep_id

@@ -3,9 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Final, Self
 
-from sqlalchemy import ColumnElement, bindparam, select
+from sqlalchemy import JSON, ColumnElement, bindparam, func, select, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from service.store.models.fleet import HardwareRow
@@ -13,6 +14,18 @@ from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepTagRow
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
+
+
+class Version(StrEnum):
+    """Versions of an environment that results can be asked for by."""
+
+    TORCH = "torch"
+    CUDA = "cuda"
+    NCCL = "nccl"
+    DRIVER = "driver"
+    PYTHON = "python"
+    RAY = "ray"
+    OS = "os"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +51,10 @@ class ResultFilter:
     accelerators: tuple[str, ...] = ()
     """Names as the hardware has them."""
     nodes: tuple[str, ...] = ()
-    tag: tuple[str, str] | None = None
-    """Of the sweep: a key and its value."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """Of the sweep: keys and their values, all of them."""
+    versions: tuple[tuple[Version, str], ...] = ()
+    """What ran: each at that version."""
     since: datetime | None = None
     until: datetime | None = None
 
@@ -53,18 +68,23 @@ class ResultFilter:
     @property
     def asked(self) -> frozenset[str]:
         """Which of its fields ask anything."""
-        return frozenset(name for name in _NAMES if getattr(self, name) not in ((), None))
+        names = {name for name in _NAMES if getattr(self, name) not in ((), None)}
+        return frozenset(names | {f"{_VERSION}{name}" for name, _ in self.versions})
 
     @property
     def parameters(self) -> dict[str, object]:
         """Their values, for a statement that was built for `asked`."""
-        values = {name: getattr(self, name) for name in self.asked}
-        if self.tag is not None:
-            values |= dict(zip(("tag_key", "tag_value"), values.pop("tag"), strict=True))
+        values = {name: getattr(self, name) for name in _NAMES if name in self.asked}
+        if values.pop("versions", None):
+            values |= {f"{_VERSION}{name}": value for name, value in self.versions}
+        if self.tags:
+            values["num_tags"] = len(self.tags)
         return values
 
 
 _NAMES = tuple(field.name for field in fields(ResultFilter))
+_VERSION = "version_of_"
+"""What stands before a version's name in `asked`, since each is a condition of its own."""
 _OF_POINTS: Final[dict[str, InstrumentedAttribute[str] | InstrumentedAttribute[int]]] = {
     "sweep_ids": PointRow.sweep_id,
     "point_ids": PointRow.id,
@@ -90,9 +110,14 @@ def about_points(asked: Collection[str]) -> list[ColumnElement[bool]]:
         for name, column in _OF_POINTS.items()
         if name in asked
     ]
-    if "tag" in asked:
-        tagged = select(SweepTagRow.sweep_id).where(
-            SweepTagRow.key == bindparam("tag_key"), SweepTagRow.value == bindparam("tag_value")
+    if "tags" in asked:
+        tagged = (
+            select(SweepTagRow.sweep_id)
+            .where(
+                tuple_(SweepTagRow.key, SweepTagRow.value).in_(bindparam("tags", expanding=True))
+            )
+            .group_by(SweepTagRow.sweep_id)
+            .having(func.count() == bindparam("num_tags"))
         )
         conditions.append(PointRow.sweep_id.in_(tagged))
     return conditions
@@ -110,4 +135,8 @@ def about_results(asked: Collection[str]) -> list[ColumnElement[bool]]:
         "since": ResultRow.created_at >= bindparam("since"),
         "until": ResultRow.created_at < bindparam("until"),
     }
+    document = type_coerce(ResultRow.environment, JSON)
+    for name in Version:
+        at_version = document[name.value].as_string() == bindparam(f"{_VERSION}{name}")
+        conditions[f"{_VERSION}{name}"] = at_version
     return [condition for name, condition in conditions.items() if name in asked]

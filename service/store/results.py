@@ -15,7 +15,9 @@ from sqlalchemy import (
     and_,
     bindparam,
     exists,
+    func,
     insert,
+    literal,
     or_,
     select,
 )
@@ -130,6 +132,13 @@ def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:
     return [_measured(row) for row in rows]
 
 
+def count(session: Session, which: ResultFilter, *, at_most: int) -> int:
+    """How many trials match; counting stops at so many."""
+    some = _counted(which.asked).limit(at_most).subquery()
+    counted = select(func.count()).select_from(some)
+    return session.connection().execute(counted, which.parameters).scalar_one()
+
+
 def page(
     session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
 ) -> Page[MeasuredPoint]:
@@ -172,6 +181,16 @@ def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
         .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
         .where(*about_points(asked), *about_results(asked))
         .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
+    )
+
+
+@lru_cache(_NUM_FILTERS)
+def _counted(asked: frozenset[str]) -> Select[int]:
+    return (
+        select(literal(1))
+        .select_from(ResultRow)
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .where(*about_points(asked), *about_results(asked))
     )
 
 

@@ -10,7 +10,7 @@ from service.analysis.summary import summarise
 from service.errors import InvalidCursorError, NotFoundError
 from service.store import queue, results, samples, sweeps
 from service.store.engine import Sessions
-from service.store.result_filter import ResultFilter
+from service.store.result_filter import ResultFilter, Version
 from tests.integration.store.builders import (
     OFFER,
     FakeClock,
@@ -80,7 +80,7 @@ def test_a_result_on_unregistered_hardware_is_refused(sessions: Sessions) -> Non
 def test_filters_choose_by_axis_hardware_sweep_tag_and_time(
     timed: Sessions, clock: FakeClock
 ) -> None:
-    tagged = submit(timed, sweep_spec(tags={"commit": "abc"}))
+    tagged = submit(timed, sweep_spec(tags={"commit": "abc", "night": "1"}))
     run_all(timed)
     clock.advance(100)
     plain = submit(timed, sweep_spec(batches=3, degrees=(4,)))
@@ -103,8 +103,12 @@ def test_filters_choose_by_axis_hardware_sweep_tag_and_time(
     assert count(ResultFilter(sweep_ids=(plain.id,))) == 3
     assert count(ResultFilter(tp_degrees=(1, 4))) == 5
     assert count(ResultFilter(batches=(3,))) == 1
-    assert count(ResultFilter(tag=("commit", "abc"))) == 4
-    assert count(ResultFilter(tag=("commit", "other"))) == 0
+    assert count(ResultFilter(tags=(("commit", "abc"),))) == 4
+    assert count(ResultFilter(tags=(("commit", "abc"), ("night", "1")))) == 4
+    assert count(ResultFilter(tags=(("commit", "abc"), ("night", "2")))) == 0
+    assert count(ResultFilter(versions=((Version.TORCH, "2.13.0"),))) == 7
+    assert count(ResultFilter(versions=((Version.TORCH, "2.13"),))) == 0
+    assert count(ResultFilter(versions=((Version.NCCL, "2.27.3"),))) == 0
     assert count(ResultFilter(blocks=(Block.ATTENTION,))) == 0
     assert count(ResultFilter(accelerators=("H100",))) == 0
     assert count(ResultFilter(nodes=("node-2",))) == 0
