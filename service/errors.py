@@ -6,7 +6,8 @@ ServiceError
 │   ├── QuotaError                more than one request may ask for
 │   ├── InvalidCursorError        a page that this list never handed out
 │   ├── IdempotencyMismatchError  a key used before with another body
-│   └── UnreadableFileError       a file in a body that is not what the route reads
+│   ├── UnreadableFileError       a file in a body that is not what the route reads
+│   └── NotComparableError        two sides that were not asked the same
 ├── MalformedBodyError            the body is not JSON
 ├── BodyTooLargeError
 ├── MediaTypeError
@@ -92,6 +93,13 @@ class UnreadableFileError(InvalidRequestError):
 
     code = "unreadable_file"
     title = "The file cannot be read"
+
+
+class NotComparableError(InvalidRequestError):
+    """Two sides whose points differ in what they are. Example: float32 against bfloat16."""
+
+    code = "not_comparable"
+    title = "The two sides do not compare"
 
 
 class MalformedBodyError(ServiceError):

@@ -1,8 +1,8 @@
 """Welch's t test of many points at once, on logarithms of times.
 
-Where a side spans several sweeps, its replicates are not alike: those of one night share that night.
-So the error of its mean is taken twice, from the spread of all replicates and from the spread of the
-sweeps' own means, and the larger one counts, with its own degrees of freedom.
+Where a side spans several sweeps, its replicates are not alike: those of one night share that
+night. So the error of its mean is taken twice, from the spread of all replicates and from that of
+the sweeps' own means, and the larger one counts, with its own degrees of freedom.
 """
 
 from collections.abc import Sequence

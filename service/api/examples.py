@@ -124,6 +124,24 @@ BASELINE_CHANGES: dict[str, Example] = {
     "renamed": Example(summary="Another name, and no end", value={"name": "v1", "expires_at": None})
 }
 
+COMPARISONS: dict[str, Example] = {
+    "commits": Example(
+        summary="Two commits, on one kind of hardware",
+        value={
+            "baseline": {"tag": {"commit": "abc123"}, "hardware": "H100"},
+            "candidate": {"tag": {"commit": "def456"}, "hardware": "H100"},
+        },
+    ),
+    "hardware": Example(
+        summary="This month's nights on two kinds of hardware",
+        value={
+            "baseline": {"hardware": "A100", "since": "2026-11-01"},
+            "candidate": {"hardware": "H100", "since": "2026-11-01"},
+            "allow_different": ["hardware"],
+        },
+    ),
+}
+
 MEMORY: dict[str, Example] = {
     "training": Example(
         summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",

@@ -10,6 +10,12 @@ Limit = Annotated[int, typer.Option(help="Show at most this many.", min=1, max=1
 Tolerance = Annotated[
     float | None, typer.Option(help="Relative change that does not matter.", min=0, max=1)
 ]
+AllowDifferent = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A field in which the sides may differ, as hardware; may come several times."
+    ),
+]
 SweepFile = Annotated[
     str, typer.Argument(metavar="FILE", help="The sweep as JSON; - reads it from stdin.")
 ]

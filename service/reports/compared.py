@@ -24,6 +24,10 @@ class RatioReport(Frozen):
         description="The ratio with the host's slowdown, as the control shows it, taken out of "
         "both sides; null without a control on both. The interval and p are of both ratios."
     )
+    normalised_ci_low: float | None = Field(
+        description="95 % interval of the normalised ratio alone."
+    )
+    normalised_ci_high: float | None
     detectable: float | None = Field(
         description="Relative change that as many such replicates would show with 95 % "
         "probability; null where none can be promised."
@@ -39,6 +43,8 @@ class RatioReport(Frozen):
             ci_high=ratio.high,
             p=ratio.p,
             normalised_ratio=ratio.normalised,
+            normalised_ci_low=ratio.normalised_low,
+            normalised_ci_high=ratio.normalised_high,
             detectable=ratio.detectable,
             verdict=ratio.verdict,
         )
@@ -50,6 +56,9 @@ class SideReport(Frozen):
     point_ids: tuple[str, ...]
     step_time_us: float = Field(description="Median over trials.")
     n: int = Field(description="Trials.")
+    num_sweeps: int = Field(
+        description="Sweeps that they are of: with several, the spread between them counts too."
+    )
     quality: tuple[str, ...] = Field(description="Flags of any trial.")
 
 
@@ -73,6 +82,16 @@ class UnmatchedPoint(Frozen):
     hardware_key: str
 
 
+class Coverage(Frozen):
+    """How many points are on which side."""
+
+    common: int
+    only_baseline: int
+    only_candidate: int
+    failed_baseline: int = Field(description="Points whose trials failed and gave no result.")
+    failed_candidate: int
+
+
 class ComparisonReport(Frozen):
     """Baseline against candidate, point by point and over all."""
 
@@ -86,7 +105,17 @@ class ComparisonReport(Frozen):
     points: tuple[ComparedPoint, ...]
     unmatched_baseline: tuple[UnmatchedPoint, ...]
     unmatched_candidate: tuple[UnmatchedPoint, ...]
+    failed_baseline: tuple[UnmatchedPoint, ...] = ()
+    failed_candidate: tuple[UnmatchedPoint, ...] = ()
+    coverage: Coverage
     differences: tuple[Difference, ...] = Field(
         description="What else differs between the sides: versions, nodes, settings."
+    )
+    allowed_different: tuple[str, ...] = Field(
+        description="Fields of the points' identity that may differ; matched by all others."
+    )
+    is_interleaved: bool = Field(
+        description="Whether the same trials measured both sides by turns, so that a change of "
+        "the host falls on both. `/v1/sweeps/{id}/pairs` judges those more finely."
     )
     sentence: str

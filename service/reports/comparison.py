@@ -1,47 +1,74 @@
 """Two sets of results side by side: what changed, how surely, and what else was different."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, groupby
+from typing import Self
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from service.analysis.comparison import DEFAULT_TOLERANCE, Ratio, Verdict, compare
+from service.analysis.comparison import DEFAULT_TOLERANCE, Comparison, Ratio, Verdict, compare
 from service.analysis.interval import Values
+from service.errors import InvalidRequestError
 from service.reports.compared import (
     ComparedPoint,
     ComparisonReport,
+    Coverage,
     RatioReport,
     SideReport,
     UnmatchedPoint,
 )
+from service.reports.compared_sentence import sentence
 from service.reports.control import slowdowns
 from service.reports.covariates import differences
-from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured
+from service.reports.matching import (
+    Grouped,
+    Identity,
+    Trials,
+    by_identity,
+    check_fields,
+    identity_differences,
+    refuse_different,
+)
+from service.reports.sides import Side, find
+from service.store import failed_points
+from service.store.failed_points import FailedPoint
+from service.store.results import MeasuredTrial
 
-Identity = tuple[str, str]
-"""spec_key and hardware_key."""
-Trials = Sequence[MeasuredTrial]
+MOST_CELLS = 5_000_000
+"""Points times replicates of one side that are held against one another at once."""
 
 
 def between(
     session: Session,
-    baseline: ResultFilter,
-    candidate: ResultFilter,
+    baseline: Side,
+    candidate: Side,
     *,
-    baseline_name: str,
-    candidate_name: str,
     tolerance: float = DEFAULT_TOLERANCE,
+    allow_different: Collection[str] = (),
 ) -> ComparisonReport:
-    """Compare what two filters find, such as two sweeps."""
+    """Compare what two sides mean.
+
+    NotFoundError for what is not there, NotComparableError where no point is on both sides since
+    fields differ that `allow_different` does not name.
+    """
+    pointer = f"{baseline.pointer[:1]}allow_different"
+    check_fields(allow_different, pointer=pointer)
+    old, new = find(session, baseline), find(session, candidate)
+    refuse_different(old.trials, new.trials, allowed=allow_different, pointer=pointer)
     return report(
-        measured(session, baseline),
-        measured(session, candidate),
-        baseline_name=baseline_name,
-        candidate_name=candidate_name,
+        old.trials,
+        new.trials,
+        baseline_name=baseline.name,
+        candidate_name=candidate.name,
         tolerance=tolerance,
+        allow_different=allow_different,
+        failed=(
+            failed_points.find(session, old.which),
+            failed_points.find(session, new.which),
+        ),
     )
 
 
@@ -52,62 +79,86 @@ def report(
     baseline_name: str,
     candidate_name: str,
     tolerance: float = DEFAULT_TOLERANCE,
+    allow_different: Collection[str] = (),
+    failed: tuple[Sequence[FailedPoint], Sequence[FailedPoint]] = ((), ()),
 ) -> ComparisonReport:
     """Match points by spec and hardware, whatever they are called, and judge them. Pure."""
-    old, new = _by_identity(baseline), _by_identity(candidate)
+    old, new = (by_identity(side, but_for=allow_different) for side in (baseline, candidate))
     matched = [identity for identity in old if identity in new]
-    old_times = _times([old[identity] for identity in matched])
-    new_times = _times([new[identity] for identity in matched])
-    found = compare(
-        old_times, new_times, tolerance=tolerance, normalised=_normalised(matched, old, new)
-    )
-    points = tuple(
-        _compared(
-            ratio, _side(old[identity], before), _side(new[identity], after), old[identity][0]
-        )
-        for identity, ratio, before, after in zip(
-            matched, found.points, _medians(old_times), _medians(new_times), strict=True
-        )
-    )
-    verdicts = Counter(point.verdict for point in points)
+    shown, found = _judged(matched, old, new, tolerance=tolerance)
+    verdicts = Counter(point.verdict for point in shown)
     counts = {verdict: verdicts[verdict] for verdict in Verdict}
     overall = None if found.overall is None else RatioReport.of(found.overall)
+    is_interleaved = _is_interleaved(matched, old, new)
+    unmatched = _unmatched(old, new), _unmatched(new, old)
+    gone = _failed(failed[0]), _failed(failed[1])
     return ComparisonReport(
         baseline=baseline_name,
         candidate=candidate_name,
         tolerance=tolerance,
         overall=overall,
         counts=counts,
-        points=points,
-        unmatched_baseline=_unmatched(old, new),
-        unmatched_candidate=_unmatched(new, old),
-        differences=differences(baseline, candidate),
-        sentence=_sentence(overall, counts, tolerance=tolerance),
+        points=shown,
+        unmatched_baseline=unmatched[0],
+        unmatched_candidate=unmatched[1],
+        failed_baseline=gone[0],
+        failed_candidate=gone[1],
+        coverage=Coverage(
+            common=len(shown),
+            only_baseline=len(unmatched[0]),
+            only_candidate=len(unmatched[1]),
+            failed_baseline=len(gone[0]),
+            failed_candidate=len(gone[1]),
+        ),
+        differences=(
+            *identity_differences(baseline, candidate, fields=allow_different),
+            *differences(baseline, candidate),
+        ),
+        allowed_different=tuple(allow_different),
+        is_interleaved=is_interleaved,
+        sentence=sentence(overall, counts, tolerance=tolerance, is_interleaved=is_interleaved),
     )
 
 
-def _by_identity(trials: Trials) -> dict[Identity, list[MeasuredTrial]]:
-    grouped: dict[Identity, list[MeasuredTrial]] = {}
-    for trial in trials:
-        grouped.setdefault((trial.spec_key, trial.hardware_key), []).append(trial)
-    return grouped
+def _judged(
+    matched: Sequence[Identity], old: Grouped, new: Grouped, *, tolerance: float
+) -> tuple[tuple[ComparedPoint, ...], Comparison]:
+    before = _Times.of([old[identity] for identity in matched])
+    after = _Times.of([new[identity] for identity in matched])
+    found = compare(
+        before.values,
+        after.values,
+        tolerance=tolerance,
+        normalised=_normalised(matched, old, new),
+        sweeps=(before.sweeps, after.sweeps),
+    )
+    shown = tuple(
+        _compared(
+            ratio, _side(old[identity], first), _side(new[identity], second), old[identity][0]
+        )
+        for identity, ratio, first, second in zip(
+            matched, found.points, before.medians, after.medians, strict=True
+        )
+    )
+    return shown, found
 
 
-def _normalised(
-    matched: Sequence[Identity],
-    old: Mapping[Identity, Trials],
-    new: Mapping[Identity, Trials],
-) -> tuple[Values, Values]:
-    """Step times of both sides as if the host had always been as quiet as at its quietest."""
+def _normalised(matched: Sequence[Identity], old: Grouped, new: Grouped) -> tuple[Values, Values]:
+    """Step times of both sides as if the host had always been as quiet as at its quietest.
+
+    Not known of points that differ in what they are: their controls need not be alike.
+    """
     factors: dict[tuple[str, str], float] = {}
     for identity in matched:
-        factors |= _slowdowns((*old[identity], *new[identity]))
+        trials = (*old[identity], *new[identity])
+        if len({(trial.spec_key, trial.hardware_key) for trial in trials}) == 1:
+            factors |= _slowdowns(trials)
 
     def of(trial: MeasuredTrial) -> float:
         return trial.summary.step_time_us / factors.get((trial.id, trial.point_id), np.nan)
 
     before, after = ([side[identity] for identity in matched] for side in (old, new))
-    return _times(before, of), _times(after, of)
+    return _Times.of(before, of).values, _Times.of(after, of).values
 
 
 def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
@@ -123,20 +174,56 @@ def _step_time(trial: MeasuredTrial) -> float:
     return trial.summary.step_time_us
 
 
-def _times(rows: Sequence[Trials], time: Callable[[MeasuredTrial], float] = _step_time) -> Values:
-    """Step times, a row for each point and a column for each replicate; NaN where there is none."""
-    replicates = {(trial.sweep_id, trial.replicate) for trial in chain.from_iterable(rows)}
-    columns = {replicate: column for column, replicate in enumerate(sorted(replicates))}
-    times = np.full((len(rows), len(columns)), np.nan)
-    for row, trials in enumerate(rows):
-        for trial in trials:
-            times[row, columns[trial.sweep_id, trial.replicate]] = time(trial)
-    return times
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Times of one side's points."""
+
+    values: Values
+    """A row for each point, a column for each replicate; NaN where there is none."""
+    sweeps: tuple[slice, ...]
+    """Columns of each sweep."""
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Trials], time: Callable[[MeasuredTrial], float] = _step_time
+    ) -> Self:
+        """InvalidRequestError for more than can be compared at once."""
+        replicates = sorted({(t.sweep_id, t.replicate) for t in chain.from_iterable(rows)})
+        if len(rows) * len(replicates) > MOST_CELLS:
+            raise InvalidRequestError(
+                f"{len(rows)} points over {len(replicates)} replicates are too many to compare at "
+                "once; narrow both sides, as by model: or since:"
+            )
+        columns = {replicate: column for column, replicate in enumerate(replicates)}
+        times = np.full((len(rows), len(columns)), np.nan)
+        for row, trials in enumerate(rows):
+            for trial in trials:
+                times[row, columns[trial.sweep_id, trial.replicate]] = time(trial)
+        return cls(times, _runs([sweep_id for sweep_id, _ in replicates]))
+
+    @property
+    def medians(self) -> list[float]:
+        """Of each point."""
+        if not self.values.size:
+            return []
+        medians: list[float] = np.nanmedian(self.values, axis=1).tolist()
+        return medians
 
 
-def _medians(times: Values) -> list[float]:
-    medians: list[float] = np.nanmedian(times, axis=1).tolist() if times.size else []
-    return medians
+def _runs(names: Sequence[str]) -> tuple[slice, ...]:
+    """Where each name stands in a sorted list."""
+    sizes = [len(list(group)) for _, group in groupby(names)]
+    ends = list(accumulate(sizes))
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+def _is_interleaved(matched: Sequence[Identity], old: Grouped, new: Grouped) -> bool:
+    """Whether every matched point was measured by the same trials on both sides."""
+    sides = (
+        ({trial.id for trial in old[identity]}, {trial.id for trial in new[identity]})
+        for identity in matched
+    )
+    return bool(matched) and all(before == after for before, after in sides)
 
 
 def _compared(
@@ -158,13 +245,12 @@ def _side(trials: Trials, step_time_us: float) -> SideReport:
         point_ids=tuple(dict.fromkeys(trial.point_id for trial in trials)),
         step_time_us=step_time_us,
         n=len(trials),
+        num_sweeps=len({trial.sweep_id for trial in trials}),
         quality=tuple(sorted({flag for trial in trials for flag in trial.quality})),
     )
 
 
-def _unmatched(
-    own: Mapping[Identity, Trials], other: Mapping[Identity, Trials]
-) -> tuple[UnmatchedPoint, ...]:
+def _unmatched(own: Grouped, other: Grouped) -> tuple[UnmatchedPoint, ...]:
     firsts = (trials[0] for identity, trials in own.items() if identity not in other)
     return tuple(
         UnmatchedPoint(
@@ -177,34 +263,13 @@ def _unmatched(
     )
 
 
-def _sentence(
-    overall: RatioReport | None, counts: Mapping[Verdict, int], *, tolerance: float
-) -> str:
-    if overall is None:
-        return "no point was measured on both sides on the same hardware: nothing to compare"
-    known = ""
-    if overall.ci_low is not None and overall.ci_high is not None:
-        known = f" ({overall.ci_low:.3f} to {overall.ci_high:.3f})"
-    parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    total = sum(counts.values())
-    return (
-        f"{overall.verdict}: step time is {overall.ratio:.3f}{known} of the baseline's over "
-        f"{total} {'point' if total == 1 else 'points'}: {parts} (tolerance {tolerance:.0%})"
-        + _about_the_host(overall, tolerance=tolerance)
-        + _what_could_be_found(overall)
+def _failed(found: Sequence[FailedPoint]) -> tuple[UnmatchedPoint, ...]:
+    return tuple(
+        UnmatchedPoint(
+            point_id=one.id,
+            spec=one.spec,
+            spec_key=one.spec_key,
+            hardware_key=one.hardware_key,
+        )
+        for one in found
     )
-
-
-def _about_the_host(overall: RatioReport, *, tolerance: float) -> str:
-    if overall.normalised_ratio is None:
-        return "; without a control on both sides a change of the host may be part of it"
-    host = overall.ratio / overall.normalised_ratio
-    if 1 - tolerance <= host <= 1 + tolerance:
-        return ""
-    return f"; the host alone, as the control shows it, changed by a factor of {host:.2f}"
-
-
-def _what_could_be_found(overall: RatioReport) -> str:
-    if overall.verdict is not Verdict.INCONCLUSIVE or overall.detectable is None:
-        return ""
-    return f"; a change of {overall.detectable:.0%} would have been found"

@@ -55,8 +55,8 @@ def find(session: Session, key: str) -> FingerprintReport:
 
 
 def _report(key: str, kind: FingerprintKind, facts: PointSpec | Hardware) -> FingerprintReport:
-    everything = dict(_flat(facts.model_dump(mode="json")))
-    hashed = dict(_flat(facts.identity))
+    everything = dict(flat(facts.model_dump(mode="json")))
+    hashed = dict(flat(facts.identity))
     return FingerprintReport(
         key=key,
         kind=kind,
@@ -68,10 +68,10 @@ def _report(key: str, kind: FingerprintKind, facts: PointSpec | Hardware) -> Fin
     )
 
 
-def _flat(document: dict[str, JsonValue], *, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Leaves of a document with their paths."""
+def flat(document: dict[str, JsonValue], *, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Give the leaves of a document with their paths."""
     for name, value in document.items():
         if isinstance(value, dict):
-            yield from _flat(value, prefix=f"{prefix}{name}.")
+            yield from flat(value, prefix=f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

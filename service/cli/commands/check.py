@@ -9,7 +9,7 @@ from service.cli.check_report import annotations, junit
 from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.options import AsJson, SweepId, Tolerance
+from service.cli.options import AllowDifferent, AsJson, SweepId, Tolerance
 from service.cli.terminal import print_json, say
 from service.cli.verdicts import SLOWER, ratio_with_interval
 from service.cli.wire.comparison import Comparison
@@ -22,8 +22,11 @@ app = typer.Typer()
 def check(
     sweep_id: SweepId,
     *,
-    baseline: Annotated[str, typer.Option(help="Name of a baseline, or id of a sweep.")],
+    baseline: Annotated[
+        str, typer.Option(help="Name of a baseline, or any other side that `compare` takes.")
+    ],
     tolerance: Tolerance = None,
+    allow_different: AllowDifferent = None,
     junit_file: Annotated[
         Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")
     ] = None,
@@ -37,7 +40,12 @@ def check(
     The exit code is 1 where a point or the whole is slower, the sweep did not succeed as a whole,
     or no point can be compared. Points that cannot be told do not fail.
     """
-    wanted = {"baseline": baseline, "candidate": sweep_id, "tolerance": tolerance}
+    wanted = {
+        "baseline": baseline,
+        "candidate": sweep_id,
+        "tolerance": tolerance,
+        "allow_different": allow_different,
+    }
     with Client.connect(load_settings()) as client:
         answer = client.get("/v1/compare", wanted)
         sweep = client.get(resource("sweeps", sweep_id)).read(Sweep)

@@ -8,7 +8,7 @@ from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
 from service.cli.formats import microseconds
-from service.cli.options import AsJson, Tolerance
+from service.cli.options import AllowDifferent, AsJson, Tolerance
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.verdicts import SLOWER, STYLES, ratio_with_interval
 from service.cli.wire.comparison import Comparison, Unmatched
@@ -21,22 +21,28 @@ MOST_UNMATCHED = 20
 
 @app.command()
 def compare(
-    baseline: Annotated[
-        str, typer.Argument(help="The sweep that was before: id, or a baseline's name.")
-    ],
-    candidate: Annotated[
-        str, typer.Argument(help="The one that came after: id, or a baseline's name.")
-    ],
+    baseline: Annotated[str, typer.Argument(help="What was before.", show_default=False)],
+    candidate: Annotated[str, typer.Argument(help="What came after.", show_default=False)],
     *,
     tolerance: Tolerance = None,
+    allow_different: AllowDifferent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two sweeps point by point.
+    """Compare any two sides point by point.
 
-    Points are matched by what they measured and on which hardware. The ratio is candidate over
-    baseline: below 1 is faster. The exit code is 1 where the overall verdict is slower.
+    A side is a sweep's id, a baseline's name, or selectors, several apart by spaces in one
+    argument: tag:commit=abc123, version:nccl=2.27.3, hardware:NAME, node:NAME,
+    since:2026-11-01..2026-11-15, baseline:NAME, sweep:ID, or an axis as in dtype:bfloat16.
+    Points are matched by what they measured and on which hardware; where that differs the answer
+    is refused until --allow-different names the field. The ratio is candidate over baseline: below
+    1 is faster. The exit code is 1 where the overall verdict is slower.
     """
-    wanted = {"baseline": baseline, "candidate": candidate, "tolerance": tolerance}
+    wanted = {
+        "baseline": baseline,
+        "candidate": candidate,
+        "tolerance": tolerance,
+        "allow_different": allow_different,
+    }
     with Client.connect(load_settings()) as client:
         answer = client.get("/v1/compare", wanted)
     found = answer.read(Comparison)
@@ -53,6 +59,12 @@ def _show(found: Comparison) -> None:
     console.print(_table(found))
     _list_unmatched(console, "baseline", found.unmatched_baseline)
     _list_unmatched(console, "candidate", found.unmatched_candidate)
+    for side, failed in (
+        ("baseline", found.failed_baseline),
+        ("candidate", found.failed_candidate),
+    ):
+        if failed:
+            say(console, f"failed in the {side}: {len(failed)} points", "yellow")
     for difference in found.differences:
         before, after = (", ".join(x) or "-" for x in (difference.baseline, difference.candidate))
         say(console, f"{difference.field}: {before} -> {after}", "dim")

@@ -18,7 +18,7 @@ class Side(Wire):
 
 
 class ComparedPoint(Ratio):
-    """A point that both sweeps measured."""
+    """A point that both sides measured."""
 
     spec: Spec
     baseline: Side
@@ -27,7 +27,7 @@ class ComparedPoint(Ratio):
 
 
 class Unmatched(Wire):
-    """A point that one sweep measured alone."""
+    """A point that one side measured alone."""
 
     spec: Spec
 
@@ -41,11 +41,13 @@ class Difference(Wire):
 
 
 class Comparison(Wire):
-    """Two sweeps side by side."""
+    """Two sides."""
 
     overall: Ratio | None = None
     points: tuple[ComparedPoint, ...] = ()
     unmatched_baseline: tuple[Unmatched, ...] = ()
     unmatched_candidate: tuple[Unmatched, ...] = ()
+    failed_baseline: tuple[Unmatched, ...] = ()
+    failed_candidate: tuple[Unmatched, ...] = ()
     differences: tuple[Difference, ...] = ()
     sentence: str = ""

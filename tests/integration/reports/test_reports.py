@@ -5,6 +5,8 @@ import pytest
 from service.analysis.comparison import Verdict
 from service.errors import NotFoundError
 from service.reports import breakeven, comparison, results, sweeps
+from service.reports.selection import Selection
+from service.reports.sides import Side
 from service.store.engine import Sessions
 from service.store.leases import Lease
 from service.store.result_filter import ResultFilter
@@ -69,10 +71,8 @@ def test_two_sweeps_are_compared_point_by_point(sessions: Sessions) -> None:
     with sessions.reading() as session:
         found = comparison.between(
             session,
-            ResultFilter(sweep_ids=(first,)),
-            ResultFilter(sweep_ids=(second,)),
-            baseline_name=first,
-            candidate_name=second,
+            Side(Selection(sweep=(first,)), "?baseline"),
+            Side(Selection(sweep=(second,)), "?candidate"),
         )
     assert [(own.spec.tp_degree, own.spec.batch) for own in found.points] == [
         (1, 4),

@@ -64,6 +64,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "get_profile",
         "get_result",
         "compare_sweeps",
+        "compare_selections",
         "compare_groups",
         "get_breakeven",
         "compare_arrangements",

@@ -1,0 +1,78 @@
+"""Points that were tried and gave no result, by the same filter as results."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, bindparam, exists, func, select
+from sqlalchemy.orm import Session
+
+from service.store.models.fleet import HardwareRow
+from service.store.models.point import PointRow
+from service.store.models.result import ResultRow
+from service.store.models.sweep import SweepRow
+from service.store.models.trial import AttemptRow, TrialRow
+from service.store.result_filter import ResultFilter, about_points
+from service.store.states import TrialState
+from workers.contract.point import PointSpec
+
+MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPoint:
+    """A point with failed trials and no result."""
+
+    id: str
+    spec: PointSpec
+    spec_key: str
+    hardware_key: str
+    """Of what its sweep was bound to; empty where it was not bound."""
+
+
+def find(session: Session, which: ResultFilter) -> list[FailedPoint]:
+    """At most `MOST` of those that the filter means, newest sweep first.
+
+    What ran is not known of a trial that failed: a filter by versions means none.
+    """
+    if which.versions:
+        return []
+    owner = func.coalesce(PointRow.paired_with, PointRow.id)
+    failed = [TrialRow.point_id == owner, TrialRow.state == TrialState.FAILED]
+    chosen = (
+        select(PointRow.id, PointRow.spec, PointRow.spec_key, SweepRow.hardware_key)
+        .join(SweepRow, SweepRow.id == PointRow.sweep_id)
+        .where(
+            *about_points(which.asked),
+            *_about_sweeps(which.asked),
+            ~exists(select(1).where(ResultRow.point_id == PointRow.id)),
+            exists(select(1).where(*failed, *_about_trials(which.asked))),
+        )
+        .order_by(PointRow.sweep_id.desc(), PointRow.position)
+        .limit(MOST)
+    )
+    rows = session.connection().execute(chosen, which.parameters)
+    return [FailedPoint(row.id, row.spec, row.spec_key, row.hardware_key or "") for row in rows]
+
+
+def _about_sweeps(asked: Collection[str]) -> list[ColumnElement[bool]]:
+    named = select(HardwareRow.hardware_key).where(
+        HardwareRow.accelerator.in_(bindparam("accelerators", expanding=True))
+    )
+    conditions: dict[str, ColumnElement[bool]] = {
+        "hardware_keys": SweepRow.hardware_key.in_(bindparam("hardware_keys", expanding=True)),
+        "accelerators": SweepRow.hardware_key.in_(named),
+    }
+    return [condition for name, condition in conditions.items() if name in asked]
+
+
+def _about_trials(asked: Collection[str]) -> list[ColumnElement[bool]]:
+    on_node = select(1).where(
+        AttemptRow.trial_id == TrialRow.id,
+        AttemptRow.node.in_(bindparam("nodes", expanding=True)),
+    )
+    conditions: dict[str, ColumnElement[bool]] = {
+        "nodes": exists(on_node),
+        "since": TrialRow.finished_at >= bindparam("since"),
+        "until": TrialRow.finished_at < bindparam("until"),
+    }
+    return [condition for name, condition in conditions.items() if name in asked]
