@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, Entry] = {
     "schedules": Entry("schedules", "List schedules and when each starts next.", READ),
     "results": Entry("results", "Show measured points.", READ),
     "profile": Entry("profile", "Write the trace of a profiled trial to a file.", READ),
-    "compare": Entry("compare", "Compare any two: sweeps, tags, hardware, dates …", READ),
+    "compare": Entry("compare", "Compare any two sides point by point.", READ),
     "check": Entry("check", "Tell CI whether a sweep is slower than a baseline.", READ),
     "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
     "groups": Entry("groups", "Show how wrong intervals over warm processes are.", READ),
