@@ -71,7 +71,7 @@ def test_sides_that_differ_in_what_they_are_need_leave(
     ("side", "status", "told"),
     [
         ("tag:commit=no", 404, "no sweep has the tag commit=no; values of commit are new, old"),
-        ("tag:comit=new", 404, "no sweep has a tag comit; there are commit"),
+        ("tag:commits=new", 404, "no sweep has a tag commits; there are commit"),
         ("node:node-7", 404, "nothing was measured on a node 'node-7'; nodes are node-1"),
         ("hardware:H100", 404, "there is no hardware 'H100'; there are Test CPU"),
         ("node:node-1 batch:7", 404, "nothing was measured that fits node:node-1 batch:7"),
