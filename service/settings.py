@@ -38,6 +38,10 @@ class Settings(BaseSettings):
     require_tokens: bool = False
     """Ask for a token on loopback too."""
 
+    session_key: SecretStr = SecretStr("")
+    """Signs the cookies of the pages; every API process needs the same. Made and kept in the home
+    where not given."""
+
     max_points: int = Field(default=10_000, ge=1, le=1_000_000)
     """Combinations one sweep may have."""
     max_body_bytes: int = Field(default=1 << 20, ge=1024)

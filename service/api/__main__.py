@@ -10,7 +10,7 @@ import uvicorn
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.access import Access, access_of
+from service.access.doors import Access, access_of
 from service.api.app import create_app
 from service.api.feed import Feed
 from service.api.state import Service

@@ -7,6 +7,8 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
+from service.access.cookies import Cookies, key_of
+from service.access.doors import access_of
 from service.api import (
     arrangements,
     baselines,
@@ -34,11 +36,12 @@ from service.api import (
     topology,
     trials,
 )
-from service.api.access import access_of
 from service.api.envelope import Envelope
 from service.api.feed import Feed
 from service.api.route import routes_of
 from service.api.state import Service
+from service.pages.house import House
+from service.pages.routers import ROUTERS as PAGES
 from service.settings import Settings
 from service.store.commits import CommitWatch
 from service.store.engine import Sessions
@@ -91,10 +94,13 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
         generate_unique_id_function=_operation_id,
         lifespan=_lifespan,
     )
+    access, cookies = access_of(settings), Cookies(key_of(settings))
+    app.state.house = House.build(settings, sessions, access=access, cookies=cookies)
     app.state.service = Service(
         settings=settings,
         sessions=sessions,
-        access=access_of(settings),
+        access=access,
+        cookies=cookies,
         feed=Feed(
             sessions,
             CommitWatch(sessions.engine),
@@ -105,6 +111,8 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
     problems.install(app, list(routes_of(ROUTERS)))
     for router in ROUTERS:
         app.include_router(router)
+    for pages in PAGES:
+        app.include_router(pages, include_in_schema=False)
     app.add_middleware(Envelope)
     return app
 

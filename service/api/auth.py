@@ -4,30 +4,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.access import Access, refuse_foreign_pages
+from service.access import callers, cookies
+from service.access.callers import Caller
+from service.access.doors import SAFE_METHODS, Access, refuse_foreign_pages
 from service.api.state import Service, service_of
 from service.errors import ForbiddenError, UnauthorizedError
-from service.store import tokens
 from service.store.states import Scope
-from service.store.tokens import Token
-from service.telemetry import get_logger
 
-log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who did it; the name is written beside what was done."""
-
-    id: str
-    name: str
-    scopes: frozenset[Scope]
-
-
-LOCAL = Caller("local", "local", frozenset(Scope))
-"""Anyone on this machine, where access is open."""
+SEND_A_TOKEN = "send a token: Authorization: Bearer tps_…"  # noqa: S105 - a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +53,31 @@ def authorize(request: Request, requirement: Requirement) -> None:
     request.state.caller = caller
 
 
+def has_credentials(request: Request) -> bool:
+    """Whether finding the caller takes a look into the database."""
+    return "authorization" in request.headers or cookies.NAME in request.cookies
+
+
 def _identify(request: Request, service: Service) -> Caller:
     header = request.headers.get("authorization")
     if header is not None:
-        token = _authenticate(service, header)
-        return Caller(token.id, token.name, token.scopes)
+        return _authenticate(service, header)
     if service.access is Access.TOKEN:
-        raise UnauthorizedError("send a token: Authorization: Bearer tps_…")
+        return _in_a_browser(request, service)
     refuse_foreign_pages(request.method, request.headers)
-    return LOCAL
+    return callers.LOCAL
 
 
-def _authenticate(service: Service, header: str) -> Token:
+def _authenticate(service: Service, header: str) -> Caller:
     kind, _, presented = header.partition(" ")
     if kind.lower() != "bearer":
-        raise UnauthorizedError("send a token: Authorization: Bearer tps_…")
-    with service.sessions.reading() as session:
-        token = tokens.authenticate(session, presented.strip())
-    if token is None:
-        raise UnauthorizedError("the token is not known, has expired or was revoked")
-    _note_use(service, token)
-    return token
+        raise UnauthorizedError(SEND_A_TOKEN)
+    return callers.of_secret(service.sessions, presented.strip())
 
 
-def _note_use(service: Service, token: Token) -> None:
-    """Keep roughly when the token was last used; a failure to do so fails no request."""
-    if token.use_is_noted:
-        return
-    try:
-        with service.sessions.writing() as session:
-            tokens.note_use(session, token.id)
-    except SQLAlchemyError as error:
-        log.warning("token_use_not_noted", token_id=token.id, error=str(error))
+def _in_a_browser(request: Request, service: Service) -> Caller:
+    """Pages stream progress and download results with their cookie; it changes nothing here."""
+    session = service.cookies.read(request.cookies.get(cookies.NAME))
+    if session is None or not session.token_id or request.method not in SAFE_METHODS:
+        raise UnauthorizedError(SEND_A_TOKEN)
+    return callers.of_token(service.sessions, session.token_id)

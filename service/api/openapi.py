@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRouter
 
-from service.api.access import Access
+from service.access.doors import Access
 from service.api.answers import answers
 from service.api.problems import MEDIA_TYPE, Problem
 from service.api.route import ApiRoute, routes_of

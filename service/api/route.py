@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from service.api import strict_json
-from service.api.auth import Requirement, authorize
+from service.api.auth import Requirement, authorize, has_credentials
 from service.api.state import service_of
 from service.errors import (
     BodyTooLargeError,
@@ -47,7 +47,7 @@ class ApiRoute(APIRoute):
         takes_body = self.body_field is not None
 
         async def serve(request: Request) -> Response:
-            if "authorization" in request.headers:  # the token is looked up in the database
+            if has_credentials(request):
                 await run_in_threadpool(authorize, request, requirement)
             else:
                 authorize(request, requirement)

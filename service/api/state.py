@@ -5,7 +5,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from service.api.access import Access
+from service.access.cookies import Cookies
+from service.access.doors import Access
 from service.api.feed import Feed
 from service.settings import Settings
 from service.store.engine import Sessions
@@ -24,6 +25,7 @@ class Service:
     settings: Settings
     sessions: Sessions
     access: Access
+    cookies: Cookies
     feed: Feed
 
 

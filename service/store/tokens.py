@@ -72,6 +72,15 @@ def authenticate(session: Session, presented: str) -> Token | None:
     return _token(row[0], use_is_noted=row[1])
 
 
+def find_valid(session: Session, token_id: str) -> Token | None:
+    """Return the token if it is valid now, for who has shown its secret before."""
+    row = session.execute(
+        select(TokenRow, _is_noted(session)).where(TokenRow.id == token_id, _is_valid(session)),
+        execution_options={"populate_existing": True},
+    ).one_or_none()
+    return None if row is None else _token(row[0], use_is_noted=row[1])
+
+
 def note_use(session: Session, token_id: str) -> None:
     """Set `last_used_at`; for a token whose `use_is_noted` is false."""
     session.execute(

@@ -11,6 +11,8 @@ from fastapi.testclient import TestClient
 
 from service.api.app import ROUTERS, create_app
 from service.api.route import ApiRoute, routes_of
+from service.pages.route import PageRoute
+from service.pages.routers import ROUTERS as PAGES
 from service.settings import Settings
 from service.store import tokens
 from service.store.engine import Sessions
@@ -52,8 +54,11 @@ def test_every_path_of_the_application_is_one_of_ours(app: FastAPI) -> None:
     unguarded = [
         route for router in ROUTERS for route in router.routes if not isinstance(route, ApiRoute)
     ]
+    unguarded += [
+        route for pages in PAGES for route in pages.routes if not isinstance(route, PageRoute)
+    ]
     assert unguarded == []
-    assert len(app.routes) == len(ROUTERS)
+    assert len(app.routes) == len(ROUTERS) + len(PAGES)
 
 
 def test_a_route_without_a_scope_does_not_build() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from starlette.datastructures import Headers
 
-from service.api.access import Access, access_of, is_loopback, refuse_foreign_pages
+from service.access.doors import Access, access_of, is_loopback, refuse_foreign_pages
 from service.errors import ForbiddenError
 from service.settings import Settings
 

@@ -1,0 +1,147 @@
+"""One sweep: how far it is, what came out, what failed, and what made it."""
+
+import json
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from service.access.doors import Access
+from service.pages import sweep_charts, sweep_table
+from service.pages.facets import Facet
+from service.pages.house import HouseDep
+from service.pages.page import page
+from service.pages.route import PageRoute
+from service.pages.sweep_charts import Metric
+from service.pages.sweep_table import Sorting
+from service.pages.visitor import Reader
+from service.reports import breakeven, results, sweeps
+from service.reports.sweeps import OVER
+from service.store.states import EventKind, PointState
+from workers.contract.sweep import SweepSpec
+
+router = APIRouter(route_class=PageRoute)
+
+MOST_RESULTS: Final = 400
+"""Of one grid."""
+MOST_POINTS: Final = 400
+MOST_LISTED: Final = 50
+MOST_OTHERS: Final = 50
+NOT_MEASURED: Final = (PointState.QUEUED, PointState.RUNNING, PointState.FAILED)
+
+Word = Annotated[str, Field(max_length=200)]
+
+
+class View(BaseModel):
+    """Which grid, and how it is shown; an empty field of the form chooses nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: Word = ""
+    block: Word = ""
+    phase: Word = ""
+    seq: Word = ""
+    arrangement: Word = ""
+    dtype: Word = ""
+    collective_impl: Word = ""
+    overlap: Word = ""
+    launch: Word = ""
+    metric: Metric = Metric.STEP_TIME
+    sort: Sorting = Sorting.BATCH
+    desc: bool = False
+    only: Word = ""
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Values of axes that were asked for."""
+        return {
+            name: value
+            for name, value in self.model_dump(mode="json").items()
+            if name not in {"metric", "sort", "desc", "only"} and value
+        }
+
+
+@router.get("/sweeps/{sweep_id}")
+def sweep_page(
+    request: Request,
+    sweep_id: str,
+    house: HouseDep,
+    visitor: Reader,
+    view: Annotated[View, Query()],
+) -> Response:
+    """The whole page."""
+    del visitor
+    with house.sessions.reading() as session:
+        sweep = sweeps.find(session, sweep_id)
+        facet = Facet.of(sweep.spec, view.asked)
+        chosen = facet.as_filter(sweep_id)
+        measured = results.page(session, chosen, limit=MOST_RESULTS).items
+        found = [result for result in measured if facet.holds(result.spec)]
+        points = [
+            point
+            for state in NOT_MEASURED
+            for point in sweeps.points(session, sweep_id, state=state, limit=MOST_POINTS).items
+            if sweep.counts[state]
+        ]
+        rejected = sweeps.points(
+            session, sweep_id, state=PointState.REJECTED, limit=MOST_LISTED
+        ).items
+        partial = sweeps.points(session, sweep_id, state=PointState.PARTIAL, limit=MOST_LISTED)
+        evens = [
+            one for one in breakeven.of_results(session, chosen) if one.model in sweep.spec.models
+        ]
+        others = sweeps.page(session, limit=MOST_OTHERS).items
+    grid = sweep_charts.grid_of(
+        found, [point for point in (*points, *rejected) if facet.holds(point.spec)]
+    )
+    failed = [point for point in points if point.state is PointState.FAILED]
+    return page(
+        request,
+        "sweep.html",
+        sweep=sweep,
+        is_over=sweep.state in OVER,
+        event_kinds=list(EventKind),
+        view=view,
+        facet=facet,
+        metrics=list(Metric),
+        heat=sweep_charts.heat(grid, view.metric),
+        made_of=sweep_charts.parts(grid),
+        evens=[(one, sweep_charts.break_even(one, grid.results)) for one in evens],
+        rows=sweep_table.rows(grid, view.sort, is_descending=view.desc, only=view.only),
+        columns=list(Sorting),
+        failed=(*failed[:MOST_LISTED], *partial.items),
+        rejected=rejected,
+        others=[other for other in others if other.id != sweep.id],
+        curl=curl(sweep.spec, str(request.base_url), needs_token=house.access is Access.TOKEN),
+        is_cut=len(measured) == MOST_RESULTS,
+    )
+
+
+@router.get("/sweeps/{sweep_id}/progress")
+def progress_fragment(
+    request: Request, sweep_id: str, house: HouseDep, visitor: Reader
+) -> Response:
+    """The part of the page that changes while the sweep runs."""
+    del visitor
+    with house.sessions.reading() as session:
+        sweep = sweeps.find(session, sweep_id)
+    return page(
+        request,
+        "sweep_progress.html",
+        sweep=sweep,
+        is_over=sweep.state in OVER,
+        event_kinds=list(EventKind),
+    )
+
+
+def curl(spec: SweepSpec, base_url: str, *, needs_token: bool) -> str:
+    """The request that makes the same sweep again."""
+    body = json.dumps(
+        spec.model_dump(mode="json", exclude_defaults=True), indent=1, ensure_ascii=False
+    )
+    token = ' -H "Authorization: Bearer $TPSWEEP_TOKEN"' if needs_token else ""
+    return (
+        f"curl -X POST {base_url}v1/sweeps{token} "
+        f"-H 'Content-Type: application/json' --data @- <<'JSON'\n{body}\nJSON"
+    )
