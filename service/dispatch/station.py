@@ -4,19 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from service.dispatch.kept_group import KeptGroup
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
-from service.dispatch.placement import (
-    GroupHistory,
-    GroupPlan,
-    HostHealth,
-    Step,
-    link_class,
-    next_step,
-)
+from service.dispatch.placement import GroupPlan, HostHealth, link_class
 from service.dispatch.worker_group import WorkerGroup
 from service.store.leases import Lease
 from service.telemetry import get_logger
-from workers.contract.axes import GroupKind
 from workers.contract.group_events import (
     Blame,
     GroupEnded,
@@ -31,11 +24,8 @@ from workers.contract.hardware import NodeFacts
 from workers.contract.trial import RankResult, TrialOrder
 from workers.gather import gather
 
-WARM_FOR_S = 120.0
-"""How long a group that has nothing to do is kept."""
 CANCEL_GRACE_S = 0.5
 """A trial this near its end may reach it: killing its group costs more."""
-DEADLINE_FLOOR_S, DEADLINE_FACTOR = 120.0, 10.0
 
 log = get_logger(__name__)
 
@@ -64,13 +54,9 @@ class Station:
         self.is_closing = False
         self._start_group = start_group
         self._clock = clock
-        self._group: WorkerGroup | None = None
-        self._history: GroupHistory | None = None
-        self._kind = GroupKind.FRESH
-        self._is_ending = False
+        self._group: KeptGroup | None = None
         self._work: _Work | None = None
         self._health = HostHealth()
-        self._idle_since = clock()
         self._outcomes: list[Outcome] = []
 
     @property
@@ -96,7 +82,7 @@ class Station:
     @property
     def wants_work(self) -> bool:
         """Whether a trial could begin now: the group is ready, or there is none to wait for."""
-        if self._work or self.is_closing or self._is_ending:
+        if self._work or self.is_closing:
             return False
         is_free = self._group is None or self._group.is_ready
         return is_free and self._health.may_work(now=self._clock())
@@ -104,17 +90,11 @@ class Station:
     @property
     def replicate(self) -> tuple[str, int] | None:
         """Sweep and replicate that its group is at."""
-        return self._history.replicate if self._history else None
+        return self._group.replicate if self._group else None
 
     def is_ready_for(self, lease: Lease) -> bool:
         """Whether the trial can be submitted to the group as it is."""
-        return (
-            self._group is not None
-            and self._history is not None
-            and not self._is_ending
-            and self._group.is_ready
-            and next_step(self._history, lease) is Step.SUBMIT
-        )
+        return self._group is not None and self._group.is_ready_for(lease)
 
     @property
     def awaits_start(self) -> Lease | None:
@@ -130,26 +110,13 @@ class Station:
 
     def submit(self) -> None:
         """Measure the held trial; its start is on record."""
-        if self._work is None or self._group is None or self._history is None:
-            return
-        lease = self._work.lease
-        replicate = (lease.sweep_id, lease.replicate)
-        if self._history.replicate != replicate:
-            self._kind = GroupKind.REGROUPED if self._history.is_used else GroupKind.FRESH
-        self._history = GroupHistory(plan=self._history.plan, replicate=replicate, is_used=True)
-        self._work.order = order_of(lease)
-        self._group.submit(self._work.order)
+        if self._work is not None and self._group is not None:
+            self._work.order = self._group.submit(self._work.lease)
 
     def rest(self) -> None:
         """Nothing is queued: make the group ready for whatever comes, or let it go in the end."""
-        if self._group is None or self._history is None or not self._group.is_ready:
-            return
-        if self._history.replicate is not None:
-            plan, self._idle_since = self._history.plan, self._clock()
-            self._history = GroupHistory(plan=plan, is_used=True)
-            self._group.regroup(plan.degrees)
-        elif self._clock() - self._idle_since > WARM_FOR_S:
-            self._end_group()
+        if self._group is not None:
+            self._group.rest(now=self._clock())
 
     def cancel(self) -> None:
         """The trial's sweep was cancelled; Stopped follows when its ranks have stopped."""
@@ -187,28 +154,19 @@ class Station:
     def _hear(self, event: GroupEvent) -> None:
         match event:
             case GroupReady():
-                self._idle_since = self._clock()
+                if self._group is not None:
+                    self._group.become_idle(now=self._clock())
                 log.info("group_ready", node=self.node.name, group_id=self.group_id)
             case TrialMeasured(results=results):
                 self._finish(results)
             case TrialFailed(loss=loss):
                 self._spoil(loss)
             case GroupFailed(loss=loss):
-                self._is_ending = True
-                self._note_health(loss)
-                log.warning(
-                    "group_failed",
-                    node=self.node.name,
-                    group_id=self.group_id,
-                    code=loss.code,
-                    rank=loss.rank,
-                    message=loss.message,
-                )
-                self._spoil(loss)
+                self._lose_group(loss)
             case GroupEnded(leftover_pids=pids):
                 if pids:
                     log.error("processes_left", node=self.node.name, pids=pids)
-                self._group, self._history, self._is_ending = None, None, False
+                self._group = None
             case _:
                 assert_never(event)
 
@@ -223,7 +181,7 @@ class Station:
         result = gather(
             work.order,
             results,
-            group_kind=self._kind,
+            group_kind=self._group.kind,
             group_id=self._group.group_id,
             hardware_key=self.node.hardware.hardware_key,
             link_class=link_class(self.node, [result.device.index for result in results]),
@@ -239,6 +197,20 @@ class Station:
             self._outcomes.append(Stopped(work.lease))
         else:
             self._outcomes.append(Spoiled(work.lease, loss, self.node.name))
+
+    def _lose_group(self, loss: Loss) -> None:
+        if self._group is not None:
+            self._group.is_ending = True
+        self._note_health(loss)
+        log.warning(
+            "group_failed",
+            node=self.node.name,
+            group_id=self.group_id,
+            code=loss.code,
+            rank=loss.rank,
+            message=loss.message,
+        )
+        self._spoil(loss)
 
     def _note_health(self, loss: Loss) -> None:
         if loss.blame in (Blame.RANK, Blame.HOST):
@@ -260,49 +232,21 @@ class Station:
 
     def _prepare(self) -> None:
         """Bring the group one step nearer to what the held trial needs."""
-        if self._work is None or self._work.order or self._is_ending or self.is_closing:
+        if self._work is None or self._work.order or self.is_closing:
             return
-        if self._group is None or self._history is None:
+        if self._group is not None:
+            self._group.adapt(self._work.lease)
+        else:
             plan = GroupPlan.for_lease(self._work.lease)
-            self._group = self._start_group(self.node, plan)
-            self._history = GroupHistory(plan=plan)
+            group = self._start_group(self.node, plan)
+            self._group = KeptGroup(group, plan, now=self._clock())
             log.info(
                 "group_started",
                 node=self.node.name,
                 group_id=self.group_id,
                 num_ranks=plan.num_ranks,
             )
-        elif self._group.is_ready:
-            self._adapt(self._group, self._history, self._work.lease)
-
-    def _adapt(self, group: WorkerGroup, history: GroupHistory, lease: Lease) -> None:
-        match next_step(history, lease):
-            case Step.SUBMIT:
-                pass
-            case Step.REGROUP:
-                plan = GroupPlan.for_lease(lease)
-                self._history = GroupHistory(plan=plan, is_used=history.is_used)
-                group.regroup(plan.degrees)
-            case Step.REPLACE:
-                self._end_group()
 
     def _end_group(self) -> None:
         if self._group is not None:
-            self._is_ending = True
             self._group.end()
-
-
-def order_of(lease: Lease) -> TrialOrder:
-    """What the ranks are told. Past the deadline they end themselves."""
-    time_s = lease.sampling.max_time_s * (1 if lease.pair_spec is None else 2)
-    return TrialOrder(
-        trial_id=lease.trial_id,
-        attempt=lease.attempt,
-        replicate=lease.replicate,
-        point=lease.spec,
-        pair_point=lease.pair_spec,
-        sampling=lease.sampling,
-        seed=lease.seed,
-        profile=lease.profile and lease.replicate == 0,
-        deadline_s=DEADLINE_FLOOR_S + DEADLINE_FACTOR * time_s,
-    )

@@ -1,7 +1,6 @@
 """A worker group on Ray, as a state machine that never waits: its owner's loop polls it."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import cast
 
 from ray import ObjectRef
@@ -24,32 +23,11 @@ from workers.ray_group.causes import hang, not_placed, overrun
 from workers.ray_group.crew import AGENT, Crew
 from workers.ray_group.inquest import Finding, Inquest
 from workers.ray_group.last_words import LastWords
+from workers.ray_group.phase import OVER, Phase
 from workers.ray_group.request import GroupRequest
 from workers.ray_group.vitals import Vitals
 
 _EXAMINE_LIMIT_S = 3.0
-
-
-class Phase(StrEnum):
-    """Where a group is."""
-
-    RESERVING = "reserving"
-    STARTING = "starting"
-    SETTING_UP = "setting_up"
-    OPENING_STORE = "opening_store"
-    JOINING = "joining"
-    READY = "ready"
-    MEASURING = "measuring"
-    LEAVING = "leaving"
-    FAILING = "failing"
-    """The other ranks may still say what they saw."""
-    EXAMINING = "examining"
-    """The agent is asked how the ranks ended."""
-    ENDING = "ending"
-    ENDED = "ended"
-
-
-_OVER = (Phase.FAILING, Phase.EXAMINING, Phase.ENDING, Phase.ENDED)
 
 
 class RayGroup:
@@ -86,11 +64,6 @@ class RayGroup:
         return self._phase is Phase.READY
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing can be measured with it any more."""
-        return self._phase in _OVER
-
-    @property
     def has_ended(self) -> bool:
         """Whether nothing of it is left."""
         return self._phase is Phase.ENDED
@@ -99,11 +72,6 @@ class RayGroup:
     def degrees(self) -> tuple[int, ...]:
         """Sub-groups that exist, or will when it is ready."""
         return self._degrees
-
-    @property
-    def generation(self) -> int:
-        """How often the group was re-formed."""
-        return self._generation
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -144,7 +112,7 @@ class RayGroup:
         """Take in what has come, move on, and return what the owner should know."""
         self._events = []
         self._calls.collect()
-        if self._phase not in _OVER:
+        if self._phase not in OVER:
             self._look_for_failures()
         match self._phase:
             case Phase.FAILING:

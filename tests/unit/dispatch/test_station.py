@@ -2,8 +2,9 @@
 
 import pytest
 
+from service.dispatch.kept_group import WARM_FOR_S
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
-from service.dispatch.station import CANCEL_GRACE_S, WARM_FOR_S, Station
+from service.dispatch.station import CANCEL_GRACE_S, Station
 from service.store.leases import Lease
 from tests.unit.dispatch.builders import lease, node
 from tests.unit.dispatch.fake_group import FakeClock, FakeGroups
