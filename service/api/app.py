@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from service.access.cookies import Cookies, key_of
 from service.access.doors import access_of
 from service.api import (
+    advice,
     arrangements,
     baselines,
     breakeven,
@@ -62,6 +63,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     curves.router,
     memory.router,
     recommendation.router,
+    advice.router,
     claims.router,
     prediction.router,
     models.router,

@@ -169,6 +169,23 @@ MEMORY: dict[str, Example] = {
     ),
 }
 
+ADVICE_PLANS: dict[str, Example] = {
+    "latency": Example(
+        summary="What to measure here to advise on a model's decode",
+        value={"model": "llama-2-7b", "phase": "decode"},
+    )
+}
+ADVICE: dict[str, Example] = {
+    "latency": Example(
+        summary="What the sweep says that was measured for it",
+        value={
+            "model": "llama-2-7b",
+            "sweep": "01990000-0000-7000-8000-000000000001",
+            "objective": "latency",
+        },
+    )
+}
+
 PREDICTIONS: dict[str, Example] = {
     "decode": Example(
         summary="A layer of a 70B model that decodes on four H100",

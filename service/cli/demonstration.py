@@ -1,4 +1,4 @@
-"""The service on this machine for as long as a demonstration takes."""
+"""The service on this machine for as long as a command takes."""
 
 import time
 from collections import deque
@@ -10,6 +10,13 @@ from typing import NoReturn
 
 from service.cli.client import Client
 from service.cli.failures import CannotStartError, ServerFailedError, UnreachableError
+from service.cli.steps import Steps
+from service.cli.supervise.preparation import (
+    free_port,
+    is_port_free,
+    prepare_database,
+    prepare_home,
+)
 from service.cli.supervise.services import API, DISPATCHER, api, dispatcher
 from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
 from service.cli.wire.nodes import Node
@@ -53,8 +60,8 @@ class Log:
 class LocalService:
     """API and dispatcher as children, beside a client in the same process."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.log = Log(settings.home / "logs" / "demo.log")
+    def __init__(self, settings: Settings, *, log_name: str) -> None:
+        self.log = Log(settings.home / "logs" / log_name)
         self._supervisor = Supervisor([api(settings), dispatcher(settings)], report=self.log.report)
 
     @contextmanager
@@ -104,3 +111,32 @@ class LocalService:
             f"the {awaited} does not come up; {self.log.path} has all it said, which ends with:",
             *self.log.last(awaited, SUPERVISOR),
         )
+
+
+@contextmanager
+def own_service(settings: Settings, steps: Steps, *, log_name: str) -> Iterator[Client]:
+    """Start everything and say so; a client of it, and at the end of the block nothing is left."""
+    began = time.time()
+    settings = _prepare(settings, steps)
+    service = LocalService(settings, log_name=log_name)
+    steps.say(f"starting the API and the dispatcher; they log to {service.log.path}")
+    with service.running(), Client.connect(settings) as client:
+        service.wait_for_api(client)
+        steps.say(f"the API answers at {client.url}; waiting for Ray and the devices")
+        for node in service.wait_for_nodes(client, since=began):
+            steps.say(f"{node.name}: {node.hardware.accelerator}, room for {node.num_slots} ranks")
+        yield client
+        steps.say("stopping")
+    steps.say("everything is stopped")
+
+
+def _prepare(settings: Settings, steps: Steps) -> Settings:
+    """Make home and schema; take another port where the usual one is in use."""
+    prepare_home(settings)
+    steps.say(f"database {prepare_database(settings)}")
+    port = settings.port
+    if port == 0 or not is_port_free(settings.host, port):
+        port = free_port(settings.host)
+        if settings.port:
+            steps.say(f"port {settings.port} is in use, taking {port}")
+    return settings.model_copy(update={"port": port, "url": ""})

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Entry] = {
     "up": Entry("up", "Run the API and the dispatcher until Ctrl-C.", RUN),
     "dispatch": Entry("dispatch", "Run only the dispatcher, beside an API elsewhere.", RUN),
     "demo": Entry("demo", "Start everything, measure a demonstration sweep, show it.", RUN),
+    "advise": Entry("advise", "Measure a few points here and say which TP degree to use.", ASK),
     "submit": Entry("submit", "Queue a sweep from a JSON file, or from - for stdin.", ASK),
     "preview": Entry("preview", "Show what a sweep would measure; nothing is queued.", ASK),
     "watch": Entry("watch", "Follow a sweep until it ends.", ASK),

@@ -158,17 +158,18 @@ def _report(ladder: Ladder, degree: int, smaller: int | None) -> BreakEvenReport
         launch=spec.launch,
         hardware_key=series.hardware_key,
         accelerator=series.accelerator,
-        compute_overtakes=_crossing(overtakes, above="compute", below="communication"),
+        compute_overtakes=crossing_report(overtakes, above="compute", below="communication"),
         pays_against=None if pays is None else smaller,
         pays_from=pays
-        and _crossing(pays, above=f"tp_degree {degree}", below=f"tp_degree {smaller}"),
+        and crossing_report(pays, above=f"tp_degree {degree}", below=f"tp_degree {smaller}"),
         curve=_curve(series),
         quality=tuple(sorted(series.quality)),
         sentence=sentences.break_even(spec, overtakes, pays, smaller=smaller, flags=series.quality),
     )
 
 
-def _crossing(found: Crossing, *, above: str, below: str) -> CrossingReport:
+def crossing_report(found: Crossing, *, above: str, below: str) -> CrossingReport:
+    """Publish a crossing; `above` and `below` name who leads beyond and before it."""
     states: dict[Outcome, tuple[Literal["crossed", "not_reached", "cannot_tell"], str | None]] = {
         Outcome.CROSSED: ("crossed", None),
         Outcome.NEVER_BELOW: ("not_reached", above),

@@ -55,7 +55,7 @@ def within(time_us: float, spread: float | None, *, basis: Basis, calibration: s
 def total(parts: list[Prediction]) -> Prediction:
     """One after the other; errors of one model lean the same way, so that the bands add up too."""
     worst = max((part.basis for part in parts), key=lambda one: one.rank, default=Basis.MEASURED)
-    sources = "; ".join(dict.fromkeys(part.calibration for part in parts))
+    sources = "; ".join(dict.fromkeys(part.calibration for part in parts if part.calibration))
     time_us = sum(part.time_us for part in parts)
     lows = [part.low_us for part in parts if part.low_us is not None]
     highs = [part.high_us for part in parts if part.high_us is not None]

@@ -8,6 +8,8 @@ class Candidate(Wire):
     needed_bytes: int | None = None
     basis: str | None = None
     step_time_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
     communication_share: float | None = None
     reason: str
 

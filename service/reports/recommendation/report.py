@@ -19,11 +19,11 @@ from service.analysis.recommendation.choice import (
 )
 from service.analysis.recommendation.evidence import Basis
 from service.reports.estimates import EstimateReport
-from service.reports.recommendation.evidence import Question, gather
+from service.reports.recommendation.evidence import PARTS, Question, gather
 from service.reports.recommendation.places import Place, find_places
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
-from workers.contract.axes import Dtype, Phase
+from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import LARGEST_TP_DEGREE
 from workers.contract.whole_model import WholeModel
@@ -44,6 +44,8 @@ class Asked:
     dtype: Dtype
     objective: Objective
     threshold: float
+    blocks: tuple[Block, ...] = PARTS
+    """What a prediction is made for; of results those blocks count that were measured."""
 
 
 class CandidateReport(Frozen):
@@ -57,6 +59,10 @@ class CandidateReport(Frozen):
     basis: Basis | None = Field(description="Of the step time; null where there is none.")
     label: str | None = Field(description="What exactly was measured or predicted.")
     step_time_us: float | None
+    low_us: float | None = Field(
+        description="Interval of the step time over replicates, or the band of its prediction."
+    )
+    high_us: float | None
     communication_share: float | None
     over: int | None = Field(description="The smaller degree that the speed-up is against.")
     speed_up: EstimateReport | None
@@ -109,7 +115,7 @@ def report(
 ) -> RecommendationReport:
     """Recommend for one hardware and batch from what was measured there. Pure."""
     numbers = _powers_of_two(2 * place.room.num_devices)
-    question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype)
+    question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype, asked.blocks)
     degrees = [_degree(asked, number, batch) for number in numbers]
     divides = [one.tp_degree for one in degrees if one.obstacle is None]
     choice = choose(
@@ -182,6 +188,8 @@ def _candidate(one: Candidate) -> CandidateReport:
         basis=known and known.basis,
         label=known and known.label,
         step_time_us=known and known.step_us,
+        low_us=known and known.low_us,
+        high_us=known and known.high_us,
         communication_share=known and known.communication_share,
         over=one.over,
         speed_up=one.speed_up and EstimateReport.of(one.speed_up),

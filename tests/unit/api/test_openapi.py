@@ -74,6 +74,8 @@ def test_operations_have_stable_names(document: Document) -> None:
         "explain_topology",
         "predict_point",
         "recommend_degree",
+        "plan_advice",
+        "advise",
         "list_ranges",
         "list_claims",
         "list_models",
