@@ -142,7 +142,7 @@ def _reason(question: Question, found: Measurement) -> str:
     if found.scale == 1:
         return f"one layer of {name} as it is"
     return (
-        f"one layer of {name} at these batches takes too long or too much memory here: the "
-        f"largest of the same ratios that does not has {found.scale:.3g} of its widths (hidden "
-        f"{found.layer.hidden_size} for {question.layer.hidden_size}), and as many heads"
+        f"the largest layer of {name}'s ratios that time and memory here allow: "
+        f"{found.scale:.3g} of its widths (hidden {found.layer.hidden_size} for "
+        f"{question.layer.hidden_size}), as many heads"
     )
