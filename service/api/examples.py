@@ -142,6 +142,17 @@ COMPARISONS: dict[str, Example] = {
     ),
 }
 
+FINDING_NOTES: dict[str, Example] = {
+    "ticket": Example(summary="Known, and where", value={"reason": "PERF-12: the fan of host05"})
+}
+
+DISMISSALS: dict[str, Example] = {
+    "backup": Example(
+        summary="Nothing was wrong with what is measured",
+        value={"dismissal": "false_positive", "reason": "a backup ran that night"},
+    )
+}
+
 MEMORY: dict[str, Example] = {
     "training": Example(
         summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",

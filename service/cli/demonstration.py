@@ -17,7 +17,7 @@ from service.cli.supervise.preparation import (
     prepare_database,
     prepare_home,
 )
-from service.cli.supervise.services import API, DISPATCHER, api, dispatcher
+from service.cli.supervise.services import API, DISPATCHER, api, dispatcher, watch
 from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
 from service.cli.wire.nodes import Node
 from service.settings import Settings
@@ -62,7 +62,8 @@ class LocalService:
 
     def __init__(self, settings: Settings, *, log_name: str) -> None:
         self.log = Log(settings.home / "logs" / log_name)
-        self._supervisor = Supervisor([api(settings), dispatcher(settings)], report=self.log.report)
+        children = [api(settings), dispatcher(settings), watch(settings)]
+        self._supervisor = Supervisor(children, report=self.log.report)
 
     @contextmanager
     def running(self) -> Iterator[None]:

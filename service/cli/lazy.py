@@ -25,7 +25,7 @@ class Entry:
 RUN, ASK, READ, KEEP = "Run the service", "Ask for measurements", "Read results", "Administer"
 
 COMMANDS: Mapping[str, Entry] = {
-    "up": Entry("up", "Run the API and the dispatcher until Ctrl-C.", RUN),
+    "up": Entry("up", "Run the API, the dispatcher and the watch until Ctrl-C.", RUN),
     "dispatch": Entry("dispatch", "Run only the dispatcher, beside an API elsewhere.", RUN),
     "demo": Entry("demo", "Start everything, measure a demonstration sweep, show it.", RUN),
     "advise": Entry("advise", "Measure a few points here and say which TP degree to use.", ASK),
@@ -38,6 +38,9 @@ COMMANDS: Mapping[str, Entry] = {
     "baseline": Entry("baseline", "Pin sweeps under names to hold others against.", ASK),
     "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
     "schedules": Entry("schedules", "List schedules and when each starts next.", READ),
+    "findings": Entry("findings", "List what the nights of schedules show.", READ),
+    "finding": Entry("finding", "Look at a finding, and decide on it.", READ),
+    "policies": Entry("policies", "Show how good the judgements of each schedule were.", READ),
     "results": Entry("results", "Show measured points.", READ),
     "profile": Entry("profile", "Write the trace of a profiled trial to a file.", READ),
     "compare": Entry("compare", "Compare any two sides point by point.", READ),

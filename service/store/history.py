@@ -34,22 +34,27 @@ class Night:
     at: datetime
 
 
-def nights(session: Session, policy: str, *, until: Night | None = None) -> list[Night]:
+def nights(session: Session, policy: str, *, until: Night) -> list[Night]:
     """The newest of a schedule's name, oldest first, up to a given one."""
     chosen = (
         select(SweepRow.id, SweepRow.created_at)
         .join(SweepTagRow, SweepTagRow.sweep_id == SweepRow.id)
         .where(
-            SweepTagRow.key == TAG, SweepTagRow.value == policy, SweepRow.finished_at.is_not(None)
+            SweepTagRow.key == TAG,
+            SweepTagRow.value == policy,
+            SweepRow.finished_at.is_not(None),
+            tuple_(SweepRow.created_at, SweepRow.id) <= (until.at, until.sweep_id),
         )
         .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
         .limit(MOST_NIGHTS)
     )
-    if until is not None:
-        chosen = chosen.where(
-            tuple_(SweepRow.created_at, SweepRow.id) <= (until.at, until.sweep_id)
-        )
     return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
+
+
+def night(session: Session, sweep_id: str) -> Night:
+    """When a sweep that is known was submitted."""
+    chosen = select(SweepRow.created_at).where(SweepRow.id == sweep_id)
+    return Night(sweep_id, session.execute(chosen).scalar_one())
 
 
 def readings(session: Session, of: Sequence[Night]) -> Mapping[str, list[Reading]]:

@@ -32,8 +32,6 @@ class Dismissal(StrEnum):
     """By the detector: with later nights known it is no longer there."""
 
 
-BY_PEOPLE: Final = (Dismissal.FALSE_POSITIVE, Dismissal.HARDWARE, Dismissal.METHOD)
-"""Reasons that people give; the others are the detector's."""
 MISTAKES: Final = frozenset({Dismissal.FALSE_POSITIVE, Dismissal.METHOD, Dismissal.WITHDRAWN})
 """Reasons that count against whoever raised it."""
 

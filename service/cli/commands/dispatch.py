@@ -5,7 +5,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.supervise.narration import narrator
 from service.cli.supervise.preparation import prepare_database, prepare_home
-from service.cli.supervise.services import dispatcher
+from service.cli.supervise.services import dispatcher, watch
 from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
 
 app = typer.Typer()
@@ -15,10 +15,12 @@ app = typer.Typer()
 def dispatch(*, as_json: AsJson = False) -> None:
     """Run only the dispatcher, beside an API elsewhere.
 
-    It shares nothing with the API but the database, and is started again when it dies.
+    It shares nothing with the API but the database, and is started again when it dies. Beside it
+    runs the watch, which judges what schedules have measured.
     """
     settings = load_settings()
     report = narrator(as_json=as_json)
     prepare_home(settings)
     report(SUPERVISOR, f"database {prepare_database(settings)}; pool {settings.pool}")
-    supervise(Supervisor([dispatcher(settings)], report=report), report=report)
+    children = [dispatcher(settings), watch(settings)]
+    supervise(Supervisor(children, report=report), report=report)

@@ -15,7 +15,7 @@ from service.cli.supervise.preparation import (
     prepare_database,
     prepare_home,
 )
-from service.cli.supervise.services import api, dispatcher
+from service.cli.supervise.services import api, dispatcher, watch
 from service.cli.supervise.supervisor import SUPERVISOR, Supervisor
 from service.settings import Settings
 
@@ -31,7 +31,7 @@ def up(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the API and the dispatcher until Ctrl-C.
+    """Run the API, the dispatcher and the watch until Ctrl-C.
 
     Each is started again when it dies. An embedded database is brought up to date before.
     """
@@ -41,7 +41,8 @@ def up(
     prepare_home(settings)
     report(SUPERVISOR, f"database {prepare_database(settings)}")
     report(SUPERVISOR, f"API at {settings.client_url}, its documentation at /docs; Ctrl-C stops")
-    supervise(Supervisor([api(settings), dispatcher(settings)], report=report), report=report)
+    children = [api(settings), dispatcher(settings), watch(settings)]
+    supervise(Supervisor(children, report=report), report=report)
 
 
 def listening(settings: Settings, *, host: str | None, port: int | None) -> Settings:

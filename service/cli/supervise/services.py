@@ -3,7 +3,7 @@ import sys
 from service.cli.supervise.child import ChildSpec
 from service.settings import Settings
 
-API, DISPATCHER = "api", "dispatcher"
+API, DISPATCHER, WATCH = "api", "dispatcher", "watch"
 
 
 def api(settings: Settings) -> ChildSpec:
@@ -19,6 +19,11 @@ def dispatcher(settings: Settings) -> ChildSpec:
     return ChildSpec(
         name=DISPATCHER, arguments=("-m", "service.dispatch"), environment=_logging(settings)
     )
+
+
+def watch(settings: Settings) -> ChildSpec:
+    """The process that judges what schedules have measured, and tells of it."""
+    return ChildSpec(name=WATCH, arguments=("-m", "service.watch"), environment=_logging(settings))
 
 
 def _logging(settings: Settings) -> dict[str, str]:

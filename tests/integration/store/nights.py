@@ -100,10 +100,12 @@ class Nights:
             due = judging.due(session)
         found = []
         for one in due:
+            with self.sessions.reading() as session:
+                looked = judging.look(session, one)
             with self.sessions.writing() as session:
                 schedule = schedules.take(session, one.schedule_id)
                 assert schedule is not None
-                found.append(judging.judge(session, schedule, one.sweep_id))
+                found.append(judging.judge(session, schedule, looked))
         return [one for one in found if one is not None]
 
     def _row(

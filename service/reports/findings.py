@@ -1,0 +1,272 @@
+"""Findings as they are shown: what, how sure, where, why, last good, and how to see it again."""
+
+import json
+import shlex
+from datetime import datetime
+from typing import Self
+
+from pydantic import Field, JsonValue
+from sqlalchemy.orm import Session
+
+from service.analysis.findings.classify import Cause
+from service.analysis.findings.evidence import FindingKind, Measure
+from service.analysis.findings.states import Dismissal, FindingState
+from service.reports.covariates import Difference, differences
+from service.store import findings as stored
+from service.store import fingerprints, history
+from service.store.findings import FindingChange, FindingFilter, StoredFinding
+from service.store.pages import Page
+from service.store.result_filter import ResultFilter
+from service.store.results import measured
+from workers.contract.frozen import Frozen
+from workers.contract.hardware import Hardware
+from workers.contract.point import PointSpec
+
+SAID = {
+    Cause.METHOD: "the way of measuring: the control moved too, on most nodes",
+    Cause.ROLL_OUT: "the roll-out of",
+    Cause.CODE: "the software: it changed on all nodes, or the control does not show it",
+    Cause.NODE: "the node: it changed in most of what it runs, or its control shows it too",
+    Cause.LINK: "a link of the node: only what communicates changed",
+    Cause.UNEXPLAINED: "not known: too few series changed to tell",
+}
+MOST_NAMED = 3
+
+
+class CaseReport(Frozen):
+    """One of the cases that changed."""
+
+    spec_key: str = Field(description="Or the name of a control, which is a case of its own.")
+    label: str
+
+
+class NightReport(Frozen):
+    """A night of the schedule."""
+
+    sweep_id: str
+    at: datetime
+
+
+class MemberReport(Frozen):
+    """One series that shows it."""
+
+    node: str
+    case: str
+    measure: Measure
+    is_confirmed: bool
+    effect_relative: float
+    normalised_effect: float | None
+    p: float | None = Field(description="Two-sided, corrected for the search; null of a suspect.")
+    z: float | None = Field(description="Of a suspect: how far the newest night is off.")
+    before_us: float | None
+    after_us: float | None
+    num_before: int | None = Field(description="Nights that it was judged by.")
+    num_after: int | None
+
+
+class FindingChangeReport(Frozen):
+    """One change of its state."""
+
+    state: FindingState
+    reason: str
+    changed_by: str
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, change: FindingChange) -> Self:
+        """Publish what the row tells."""
+        return cls(
+            state=change.state,
+            reason=change.reason,
+            changed_by=change.changed_by,
+            changed_at=change.changed_at,
+        )
+
+
+class FindingReport(Frozen):
+    """Changes of series that one event explains."""
+
+    id: str
+    policy: str = Field(description="Name of the schedule whose nights show it.")
+    kind: FindingKind
+    cause: Cause
+    state: FindingState
+    dismissal: Dismissal | None
+    sentence: str
+    hardware_key: str
+    hardware: Hardware | None
+    nodes: tuple[str, ...]
+    cases: tuple[CaseReport, ...]
+    effect_relative: float = Field(description="Median over series; above 0 is slower, or noisier.")
+    normalised_effect: float | None = Field(
+        description="What is left once the host's slowness is divided out; null without a control."
+    )
+    covariate: str | None = Field(description="Of a roll-out: what took which new value.")
+    num_series: int
+    num_confirmed: int
+    smallest_p: float | None
+    night: NightReport = Field(description="The first with the new level.")
+    last_good: NightReport | None
+    judged: NightReport = Field(description="The newest night that shows it.")
+    reproduce: str = Field(description="A command that measures the most affected case anew.")
+    detector: str
+    detector_version: int
+    grouping_version: int
+    inputs_hash: str = Field(description="Of the series, detector and parameters that it rests on.")
+    created_at: datetime
+    confirmed_at: datetime | None
+    changed_at: datetime
+
+
+class FindingDetail(FindingReport):
+    """A finding with all that is known about it."""
+
+    parameters: dict[str, JsonValue] = Field(description="Of the detector.")
+    members: tuple[MemberReport, ...]
+    differences: tuple[Difference, ...] = Field(
+        description="Everything that differs between the last good night and the first bad one."
+    )
+    changes: tuple[FindingChangeReport, ...]
+
+
+def page(
+    session: Session, which: FindingFilter, *, limit: int, cursor: str | None = None
+) -> Page[FindingReport]:
+    """Newest first."""
+    found = stored.page(session, which, limit=limit, cursor=cursor)
+    return Page(tuple(report(session, one) for one in found.items), found.next_cursor)
+
+
+def find(session: Session, finding_id: str) -> FindingDetail:
+    """With all details. NotFoundError if there is none."""
+    finding = stored.find(session, finding_id)
+    shown = report(session, finding)
+    judged_by = finding.judged_by.parameters
+    return FindingDetail(
+        **dict(shown),
+        parameters={name: getattr(judged_by, name) for name in judged_by.__slots__},
+        members=tuple(
+            MemberReport(
+                node=one.shift.node,
+                case=one.shift.case,
+                measure=one.measure,
+                is_confirmed=one.is_confirmed,
+                effect_relative=one.shift.effect_relative,
+                normalised_effect=one.shift.normalised_effect,
+                p=one.p,
+                z=one.z,
+                before_us=one.before,
+                after_us=one.after,
+                num_before=one.num_before,
+                num_after=one.num_after,
+            )
+            for one in finding.members
+        ),
+        differences=_differences(session, finding),
+        changes=tuple(map(FindingChangeReport.of, stored.changes(session, finding_id))),
+    )
+
+
+def report(session: Session, finding: StoredFinding) -> FindingReport:
+    """Report one."""
+    specs = {key: fingerprints.spec(session, key) for key in finding.cases}
+    hardware = fingerprints.hardware(session, finding.hardware_key)
+    cases = tuple(CaseReport(spec_key=key, label=_label(key, specs[key])) for key in finding.cases)
+    p = [one.p for one in finding.members if one.p is not None]
+    return FindingReport(
+        id=finding.id,
+        policy=finding.policy,
+        kind=finding.kind,
+        cause=finding.cause,
+        state=finding.state,
+        dismissal=finding.dismissal,
+        sentence=_sentence(finding, cases),
+        hardware_key=finding.hardware_key,
+        hardware=hardware,
+        nodes=finding.nodes,
+        cases=cases,
+        effect_relative=finding.effect_relative,
+        normalised_effect=finding.normalised_effect,
+        covariate=finding.covariate,
+        num_series=len(finding.members),
+        num_confirmed=sum(one.is_confirmed for one in finding.members),
+        smallest_p=min(p, default=None),
+        night=_night(session, finding.night_sweep_id),
+        last_good=None
+        if finding.last_good_sweep_id is None
+        else _night(session, finding.last_good_sweep_id),
+        judged=_night(session, finding.judged_sweep_id),
+        reproduce=_reproduce(finding, specs, hardware),
+        detector=finding.judged_by.detector,
+        detector_version=finding.judged_by.detector_version,
+        grouping_version=finding.judged_by.grouping_version,
+        inputs_hash=finding.inputs_hash,
+        created_at=finding.created_at,
+        confirmed_at=finding.confirmed_at,
+        changed_at=finding.changed_at,
+    )
+
+
+def _sentence(finding: StoredFinding, cases: tuple[CaseReport, ...]) -> str:
+    labels = _some([case.label for case in cases], "cases")
+    nodes = _some(list(finding.nodes), "nodes")
+    likely = SAID[finding.cause] + (f" {finding.covariate}" if finding.covariate else "")
+    confirmed = sum(one.is_confirmed for one in finding.members)
+    sure = f"{confirmed} of {len(finding.members)} series confirm it"
+    return f"{labels} {_what(finding)} on {nodes}; {sure}; likely cause: {likely}"
+
+
+def _what(finding: StoredFinding) -> str:
+    effect = finding.effect_relative
+    match finding.kind:
+        case FindingKind.LEVEL:
+            return f"{abs(effect):.1%} {'slower' if effect > 0 else 'faster'}"
+        case FindingKind.DRIFT:
+            return f"drifting to {abs(effect):.1%} {'slower' if effect > 0 else 'faster'}"
+        case FindingKind.DISPERSION:
+            return f"scattering {1 + effect:.2g} times as much"
+
+
+def _some(names: list[str], several: str) -> str:
+    """Name a few, count the rest."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more {several}"
+
+
+def _label(key: str, spec: PointSpec | None) -> str:
+    if spec is None:
+        return key
+    model = spec.model.name or f"hidden {spec.model.hidden_size}"
+    extent = f"batch {spec.batch}" + (f" seq {spec.seq}" if spec.seq != 1 else "")
+    return f"{model} {spec.block} {spec.phase} tp {spec.tp_degree} {extent}"
+
+
+def _night(session: Session, sweep_id: str) -> NightReport:
+    return NightReport(sweep_id=sweep_id, at=history.night(session, sweep_id).at)
+
+
+def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, ...]:
+    if finding.last_good_sweep_id is None:
+        return ()
+    before, after = (
+        measured(session, ResultFilter(sweep_ids=(sweep_id,)))
+        for sweep_id in (finding.last_good_sweep_id, finding.night_sweep_id)
+    )
+    return differences(before, after)
+
+
+def _reproduce(
+    finding: StoredFinding, specs: dict[str, PointSpec | None], hardware: Hardware | None
+) -> str:
+    """Submit the case that changed most; of a control alone, the schedule's whole sweep."""
+    by_effect = sorted(finding.members, key=lambda one: -abs(one.shift.effect_relative))
+    spec = next((found for one in by_effect if (found := specs[one.shift.case])), None)
+    if spec is None:
+        return f"tpsweep schedule run {shlex.quote(finding.policy)}"
+    axes = spec.model_dump(mode="json", exclude_defaults=True, exclude={"kind"})
+    asked = {**axes, "replicates": 5}
+    asked["models"], asked["blocks"] = asked.pop("model"), asked.pop("block")
+    if hardware is not None:
+        asked["where"] = {"accelerator": hardware.accelerator}
+    return f"echo {shlex.quote(json.dumps(asked))} | tpsweep submit - --wait"

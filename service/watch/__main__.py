@@ -1,0 +1,71 @@
+"""`python -m service.watch`: judges what schedules have measured, until SIGTERM."""
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from service.settings import Settings
+from service.store import schema
+from service.store.commits import CommitWatch
+from service.store.engine import Sessions, create_engine
+from service.telemetry import configure_logging, get_logger
+from service.watch.judge import Judge
+
+CANNOT_START = 78
+"""EX_CONFIG: starting again changes nothing until somebody changes the configuration."""
+EXIT_TRY_AGAIN = 75
+"""EX_TEMPFAIL: whoever started this process should start it again."""
+
+LOOK_EVERY_S = 0.5
+LOOK_ANYWAY_S = 30.0
+"""Also without a commit: what is due by the clock alone."""
+NICENESS = 10
+"""What is measured on this machine goes first."""
+
+log = get_logger(__name__)
+
+
+def main() -> int:
+    """Check, then look after every commit."""
+    settings = Settings()
+    configure_logging(settings)
+    engine = create_engine(settings.database)
+    try:
+        if not schema.is_current(engine):
+            reason = f"{settings.database_shown} is not migrated; run: tpsweep db upgrade"
+            print(f"the watch does not start: {reason}", file=sys.stderr)  # noqa: T201 - for people
+            return CANNOT_START
+    except SQLAlchemyError as error:
+        log.exception("database_unavailable", error=str(getattr(error, "orig", error)))
+        return EXIT_TRY_AGAIN
+    os.nice(NICENESS)
+    stopping = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    _watch(Sessions(engine), stopping)
+    return 0
+
+
+def _watch(sessions: Sessions, stopping: threading.Event) -> None:
+    judge = Judge(sessions)
+    commits = CommitWatch(sessions.engine)
+    num_idle = 0
+    while not stopping.wait(LOOK_EVERY_S):
+        num_idle += 1
+        if commits.has_moved() or num_idle * LOOK_EVERY_S >= LOOK_ANYWAY_S:
+            num_idle = 0
+            judge.look()
+    commits.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
