@@ -17,7 +17,8 @@ ServiceError
 ├── ConflictError                 the resource is in a state that does not allow it
 │   └── LeaseLostError            a newer attempt owns the trial
 ├── BusyError                     come back later
-└── UnavailableError              a part of the service is not ready
+├── UnavailableError              a part of the service is not ready
+└── NotInstalledError             a part that is optional is not there
 """
 
 from dataclasses import dataclass
@@ -179,3 +180,11 @@ class UnavailableError(ServiceError):
     code = "unavailable"
     status = 503
     title = "The service is not ready"
+
+
+class NotInstalledError(ServiceError):
+    """An optional package that the request needs. Example: pyarrow, which writes Parquet."""
+
+    code = "not_installed"
+    status = 501
+    title = "This server cannot do that as it is installed"

@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     """Combinations one sweep may have."""
     max_body_bytes: int = Field(default=1 << 20, ge=1024)
     """Bytes of a request's body."""
+    max_import_bytes: int = Field(default=1 << 32, ge=1024)
+    """Bytes of results that one request may bring in as JSON lines."""
     max_streams: int = Field(default=1_000, ge=1)
     """Event streams one API process serves at once."""
     stream_poll_s: Seconds = 0.002

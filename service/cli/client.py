@@ -1,6 +1,6 @@
 import ipaddress
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit
@@ -100,6 +100,30 @@ class Client:
             except UnreachableError:
                 continue
         return self._send(request)
+
+    def upload(self, path: str, chunks: Iterable[bytes], *, content_type: str) -> Answer:
+        """Send a file piece by piece, and wait as long as the server takes with it."""
+        return self._send(
+            self._http.build_request(
+                "POST",
+                path,
+                content=chunks,
+                headers={"Content-Type": content_type},
+                timeout=httpx2.Timeout(None, connect=CONNECT_S),
+            )
+        )
+
+    def download(self, path: str, parameters: Parameters) -> Iterator[bytes]:
+        """Read a file piece by piece; UnreachableError when the connection breaks on the way."""
+        given = {key: value for key, value in parameters.items() if value is not None}
+        try:
+            with self._http.stream("GET", path, params=given) as response:
+                if response.status_code > LAST_SUCCESS:
+                    response.read()
+                    raise _refusal(response)
+                yield from response.iter_bytes()
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from error
 
     def patch(self, path: str, body: bytes) -> Answer:
         """Change part of one resource."""

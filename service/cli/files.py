@@ -1,7 +1,7 @@
 """Files that a command line names. `-` is standard input."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,26 @@ def read(name: str) -> bytes:
     """All of it; UsageError where it cannot be read."""
     with reading(name) as file:
         return file.read()
+
+
+def write_all(name: str, chunks: Iterable[bytes]) -> int:
+    """Write piece after piece; return how many bytes. UsageError where it cannot be written.
+
+    A file takes its name only when it is whole, so that half of one is never taken for all of it.
+    """
+    if name == "-":
+        return sum(sys.stdout.buffer.write(chunk) for chunk in chunks)
+    path = Path(name)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            size = sum(file.write(chunk) for chunk in chunks)
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return size
 
 
 def write(path: Path, body: bytes) -> None:

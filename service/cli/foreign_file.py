@@ -10,6 +10,11 @@ def read_file(name: str) -> bytes:
     return body
 
 
+def is_exported(first_line: bytes) -> bool:
+    """Whether a file that begins so is what `tpsweep export` writes."""
+    return b'"format":"tpsweep.result.' in first_line.replace(b" ", b"")
+
+
 def media_type(body: bytes) -> str:
     """Whether it is a JSON object or text."""
     is_json = body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")

@@ -58,7 +58,8 @@ COMMANDS: Mapping[str, Entry] = {
     "detect": Entry(
         "detect", "Find change points, drift and spikes in any series; needs no server.", READ
     ),
-    "import": Entry("import_results", "Bring in what nccl-tests printed.", KEEP),
+    "export": Entry("export", "Write results to a file, for another instance or a table.", KEEP),
+    "import": Entry("import_results", "Bring in what was measured elsewhere.", KEEP),
     "token": Entry("token", "Create, list and revoke access tokens.", KEEP),
     "db": Entry("db", "Look after the database's schema.", KEEP),
 }

@@ -28,16 +28,7 @@ def register(session: Session, facts: NodeFacts, *, pool: str) -> None:
     """Note a node and its hardware, or that it is still there."""
     now = db_now(session)
     key = facts.hardware.hardware_key
-    known = session.scalar(select(HardwareRow.hardware_key).where(HardwareRow.hardware_key == key))
-    if known is None:
-        _insert_once(
-            session,
-            HardwareRow,
-            hardware_key=key,
-            facts=facts.hardware,
-            accelerator=facts.hardware.accelerator,
-            first_seen_at=now,
-        )
+    note_hardware(session, facts.hardware)
     seen: dict[str, object] = {
         "pool": pool,
         "address": facts.address,
@@ -50,6 +41,21 @@ def register(session: Session, facts: NodeFacts, *, pool: str) -> None:
     }
     if not _update_node(session, facts.name, seen):
         _insert_once(session, NodeRow, name=facts.name, first_seen_at=now, **seen)
+
+
+def note_hardware(session: Session, facts: Hardware) -> None:
+    """Remember what a hardware_key stands for."""
+    key = facts.hardware_key
+    known = session.scalar(select(HardwareRow.hardware_key).where(HardwareRow.hardware_key == key))
+    if known is None:
+        _insert_once(
+            session,
+            HardwareRow,
+            hardware_key=key,
+            facts=facts,
+            accelerator=facts.accelerator,
+            first_seen_at=db_now(session),
+        )
 
 
 def nodes(session: Session, *, pool: str | None = None) -> list[Node]:

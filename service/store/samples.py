@@ -1,6 +1,7 @@
 """Raw samples: whole integer arrays, compressed, exactly as they were measured."""
 
 import itertools
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -15,6 +16,18 @@ _INSERT_TIMINGS = insert(CollectiveSampleRow)
 
 def record(session: Session, trial_id: str, point_id: str, result: TrialResult) -> None:
     """Store the samples of a result that was just recorded."""
+    insert_all(session, trial_id, point_id, passes=result.samples, collectives=result.collectives)
+
+
+def insert_all(
+    session: Session,
+    trial_id: str,
+    point_id: str,
+    *,
+    passes: Mapping[Pass, Sequence[PassSamples]],
+    collectives: Sequence[CollectiveTiming],
+) -> None:
+    """Store the samples of a result: of each pass by rank, and of each collective of the step."""
     rows: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
@@ -25,10 +38,11 @@ def record(session: Session, trial_id: str, point_id: str, result: TrialResult) 
             "step_ns": steps.step_ns,
             "forward_ns": steps.forward_ns,
         }
-        for name, ranks in result.samples.items()
+        for name, ranks in passes.items()
         for rank, steps in enumerate(ranks)
     ]
-    session.connection().execute(_INSERT_SAMPLES, rows)
+    if rows:
+        session.connection().execute(_INSERT_SAMPLES, rows)
     timings: list[dict[str, object]] = [
         {
             "trial_id": trial_id,
@@ -41,7 +55,7 @@ def record(session: Session, trial_id: str, point_id: str, result: TrialResult) 
             "wait_ns": timing.wait_ns,
             "timed_in": timing.timed_in,
         }
-        for position, timing in enumerate(result.collectives)
+        for position, timing in enumerate(collectives)
     ]
     if timings:
         session.connection().execute(_INSERT_TIMINGS, timings)

@@ -43,29 +43,18 @@ def insert_sweep(
     degrees = sorted({point.tp_degree for point in expansion.points})
     connection = session.connection()  # the ORM has no object of these rows to keep in step
     now = db_time(session)
-    connection.execute(
-        _INSERT_SWEEP,
-        {
-            "id": sweep_id,
-            "name": spec.name,
-            "spec": spec,
-            "created_at": now,
-            "created_by": created_by,
-            "priority": spec.priority,
-            "seed": seed,
-            "sampling": spec.sampling,
-            "profile": spec.profile,
-            "group_kind": spec.group_kind,
-            "num_replicates": spec.replicates,
-            "num_devices": degrees[-1],
-            "degrees": tuple(degrees),
-            "accelerator_pattern": _pattern(spec.where.accelerator),
-            "num_points": len(expansion.points),
-            "num_rejected": len(expansion.rejected),
-            "last_event_seq": 0,
-        },
+    row = sweep_row(
+        sweep_id,
+        spec,
+        created_at=now,
+        created_by=created_by,
+        seed=seed,
+        degrees=degrees,
+        num_points=len(expansion.points),
+        num_rejected=len(expansion.rejected),
     )
-    _insert_tags(session, sweep_id, spec)
+    connection.execute(_INSERT_SWEEP, row)
+    insert_tags(session, sweep_id, spec)
     points = _insert_points(session, sweep_id, expansion)
     replicates = [{"sweep_id": sweep_id, "number": number} for number in range(spec.replicates)]
     connection.execute(_INSERT_REPLICATES, replicates)
@@ -87,7 +76,41 @@ def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
     return positions
 
 
-def _insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
+def sweep_row(
+    sweep_id: str,
+    spec: SweepSpec,
+    *,
+    created_at: datetime,
+    created_by: str,
+    seed: int,
+    degrees: Sequence[int],
+    num_points: int,
+    num_rejected: int,
+) -> dict[str, object]:
+    """Return what a sweep's row holds before anything is measured; `degrees` ascend."""
+    return {
+        "id": sweep_id,
+        "name": spec.name,
+        "spec": spec,
+        "created_at": created_at,
+        "created_by": created_by,
+        "priority": spec.priority,
+        "seed": seed,
+        "sampling": spec.sampling,
+        "profile": spec.profile,
+        "group_kind": spec.group_kind,
+        "num_replicates": spec.replicates,
+        "num_devices": degrees[-1],
+        "degrees": tuple(degrees),
+        "accelerator_pattern": _pattern(spec.where.accelerator),
+        "num_points": num_points,
+        "num_rejected": num_rejected,
+        "last_event_seq": 0,
+    }
+
+
+def insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
+    """Write the tags of a new sweep."""
     if spec.tags:
         tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
         session.connection().execute(_INSERT_TAGS, tags)

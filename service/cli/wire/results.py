@@ -46,3 +46,18 @@ class Result(Wire):
     def num_collectives(self) -> int:
         """Collectives of one step, as they were counted."""
         return sum(collective.count_per_step for collective in self.collectives)
+
+
+class RefusedLine(Wire):
+    """A line of an import that was left out."""
+
+    line: int
+    reason: str = ""
+
+
+class Merge(Wire):
+    """What became of imported results."""
+
+    num_refused: int = 0
+    refused: tuple[RefusedLine, ...] = ()
+    sentence: str = ""

@@ -63,9 +63,13 @@ def claim(sessions: Sessions) -> Lease | None:
 
 
 def complete(sessions: Sessions, lease: Lease, step_us: float) -> None:
-    """End the trial with a result."""
+    """End the trial with a result, of both points where it is of a pair."""
+    result = _result(lease.spec, step_us)
+    if lease.pair_spec is not None:
+        pair = _result(lease.pair_spec, step_us)
+        result = result.model_copy(update={"pair": pair})
     with sessions.writing() as session:
-        queue.complete(session, lease, _result(lease.spec, step_us))
+        queue.complete(session, lease, result)
 
 
 def fail(sessions: Sessions, lease: Lease) -> None:

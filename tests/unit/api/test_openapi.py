@@ -70,6 +70,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "compare_arrangements",
         "plan_memory",
         "import_results",
+        "export_results",
         "list_curves",
         "explain_topology",
         "predict_point",

@@ -5,7 +5,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -79,6 +81,18 @@ def stream(*events: tuple[int, str, object]) -> Reply:
     return Reply(text="retry: 2000\n\n" + "".join(frames), content_type="text/event-stream")
 
 
+def _body(headers: Message, sent: BufferedIOBase) -> bytes:
+    """A body of known length, or one in chunks."""
+    if headers.get("Transfer-Encoding") != "chunked":
+        return sent.read(int(headers.get("Content-Length", 0)))
+    chunks: list[bytes] = []
+    while size := int(sent.readline(), 16):
+        chunks.append(sent.read(size))
+        sent.readline()
+    sent.readline()
+    return b"".join(chunks)
+
+
 @contextmanager
 def serving() -> Iterator[FakeServer]:
     """Serve on a free port until the block ends."""
@@ -89,7 +103,7 @@ def serving() -> Iterator[FakeServer]:
 
         def _serve(self) -> None:
             parts = urlsplit(self.path)
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = _body(self.headers, self.rfile)
             reply = fake.reply_to(
                 Received(self.command, parts.path, parse_qs(parts.query), dict(self.headers), body)
             )

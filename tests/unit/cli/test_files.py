@@ -6,7 +6,7 @@ from pathlib import Path
 from service.cli.exits import ExitCode
 from tests.unit.cli.answers import page
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_server import FakeServer, Reply
+from tests.unit.cli.fake_server import FakeServer, Reply, problem
 
 CURVE = {
     "hardware": "p5",
@@ -110,3 +110,56 @@ def test_a_profile_is_kept_as_it_comes(fake: FakeServer, run: Run, tmp_path: Pat
     assert path.read_bytes() == b"trace"
     outcome = run("profile", "t", "--output", str(tmp_path / "no" / "where.gz"))
     assert (outcome.code, "cannot be written" in outcome.err) == (ExitCode.USAGE, True)
+
+
+EXPORTED = '{"created_at":"2026-01-01T00:00:00Z","format":"tpsweep.result.1"}\n'
+
+
+def test_results_are_written_to_a_file_or_to_stdout(
+    fake: FakeServer, run: Run, tmp_path: Path
+) -> None:
+    fake.on("GET /v1/results/export", Reply(text=EXPORTED, content_type="application/x-ndjson"))
+    path = tmp_path / "results.jsonl"
+    outcome = run("export", str(path), "--samples", "--tag", "commit=abc", "--sweep", "a")
+    assert outcome.code == ExitCode.OK
+    assert path.read_text() == EXPORTED
+    assert fake.received[0].query == {
+        "format": ["jsonl"],
+        "include": ["samples"],
+        "sweep": ["a"],
+        "tag": ["commit=abc"],
+    }
+    assert list(tmp_path.iterdir()) == [path], "nothing else is left"
+    missing = run("export", str(tmp_path / "no" / "where.csv"), "--format", "csv")
+    assert (missing.code, "cannot be written" in missing.err) == (ExitCode.USAGE, True)
+
+
+def test_a_refused_export_leaves_no_file(fake: FakeServer, run: Run, tmp_path: Path) -> None:
+    fake.on("GET /v1/results/export", problem(501, "not_installed", "Not so", "needs pyarrow"))
+    outcome = run("export", str(tmp_path / "a.parquet"), "--format", "parquet")
+    assert (outcome.code, "needs pyarrow" in outcome.err) == (ExitCode.SERVER_FAILED, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_exported_results_are_sent_as_they_are(fake: FakeServer, run: Run, tmp_path: Path) -> None:
+    refused = [{"line": 2, "reason": "stands for something else"}]
+    merged = {"num_refused": 1, "refused": refused, "sentence": "1 new, 0 there already"}
+    fake.on("POST /v1/results/import", Reply(merged))
+    path = tmp_path / "results.jsonl"
+    path.write_text(EXPORTED * 2)
+    outcome = run("import", str(path))
+    assert outcome.code == ExitCode.NEGATIVE
+    (sent,) = fake.received
+    assert (sent.body.decode(), sent.headers["Content-Type"]) == (
+        EXPORTED * 2,
+        "application/x-ndjson",
+    )
+    assert "line 2 left out: stands for something else" in outcome.out
+    assert "1 new, 0 there already" in outcome.out
+
+
+def test_what_nccl_tests_printed_needs_a_name_for_its_hardware(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text("# nThread 1\n")
+    outcome = run("import", str(path))
+    assert (outcome.code, "--hardware is needed" in outcome.err) == (ExitCode.USAGE, True)

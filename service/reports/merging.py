@@ -1,0 +1,124 @@
+"""JSON lines of results from another instance: all checked first, then merged batch by batch."""
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from pydantic import Field, ValidationError
+
+from service.errors import FieldError, UnreadableFileError
+from service.store import merging
+from service.store.engine import Sessions
+from service.store.records import ResultRecord
+from workers.contract.frozen import Frozen
+
+LONGEST_LINE = 64 << 20
+"""Bytes of one result with all its samples."""
+LINES_AT_ONCE = 100
+MOST_ERRORS = 50
+_NUL = b"\\u0000"
+
+
+class RefusedLine(Frozen):
+    """A line that was left out."""
+
+    line: int
+    reason: str
+
+
+class MergeReport(Frozen):
+    """What became of the lines."""
+
+    num_new: int
+    num_known: int = Field(description="Were there already, and stay as they are.")
+    num_refused: int
+    refused: tuple[RefusedLine, ...] = Field(
+        description=f"Contradict what is there and were left out; the first {MOST_ERRORS}."
+    )
+    sentence: str
+
+
+Numbered = tuple[int, ResultRecord]
+"""A line's number, from 1, and what it says."""
+
+
+def merge(sessions: Sessions, file: BinaryIO) -> MergeReport:
+    """Take a file's lines, each batch in a transaction of its own.
+
+    UnreadableFileError names every line that cannot be read; then none is taken.
+    """
+    _check(file)
+    num_new = num_known = 0
+    refused: list[RefusedLine] = []
+    file.seek(0)
+    for batch in _batches(file):
+        with sessions.writing() as session:
+            outcomes = merging.merge(session, [record for _, record in batch])
+        for (number, _), outcome in zip(batch, outcomes, strict=True):
+            if outcome.refused:
+                refused.append(RefusedLine(line=number, reason=outcome.refused))
+            num_new += outcome.is_new
+            num_known += not outcome.is_new and not outcome.refused
+    told = f"{num_new} new, {num_known} there already"
+    return MergeReport(
+        num_new=num_new,
+        num_known=num_known,
+        num_refused=len(refused),
+        refused=tuple(refused[:MOST_ERRORS]),
+        sentence=f"{told}, {len(refused)} refused" if refused else told,
+    )
+
+
+def _check(file: BinaryIO) -> None:
+    errors: list[FieldError] = []
+    num_lines = 0
+    for number, line in _lines(file):
+        num_lines += 1
+        try:
+            _read(line)
+        except ValueError as error:
+            errors.append(FieldError(f"line {number}", _told(error)))
+            if len(errors) == MOST_ERRORS:
+                break
+    if not num_lines:
+        raise UnreadableFileError("there is no line; send what `tpsweep export` wrote")
+    if errors:
+        raise UnreadableFileError(
+            f"{errors[0].pointer}: {errors[0].detail}; nothing was taken", errors=tuple(errors)
+        )
+
+
+def _batches(file: BinaryIO) -> Iterator[Sequence[Numbered]]:
+    batch: list[Numbered] = []
+    for number, line in _lines(file):
+        batch.append((number, _read(line)))
+        if len(batch) == LINES_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not empty, with their numbers."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if line.strip():
+            yield number, line
+
+
+def _read(line: bytes) -> ResultRecord:
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"it is longer than {LONGEST_LINE} bytes")
+    if _NUL in line:
+        raise ValueError("text may not contain the character NUL")
+    return ResultRecord.model_validate_json(line, strict=False)
+
+
+def _told(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = "".join(f"/{part}" for part in first["loc"])
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}{more}".removeprefix(": ")
