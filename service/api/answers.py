@@ -14,11 +14,11 @@ from service.api.example_trials import (
 )
 from service.api.examples import MEMORY, SWEEPS
 from service.api.paging import Page
-from service.api.sweeps import PreviewReport
 from service.reports import arrangements, breakeven, comparison, groups, memory, pairs, results
 from service.reports.arrangements import ArrangementsReport
 from service.reports.breakeven import BreakEvenReport
 from service.reports.memory import MemoryRequest
+from service.reports.preview import PreviewReport
 from service.reports.result import ResultReport
 from service.reports.sweeps import PointReport, ProgressReport, SweepReport
 from service.reports.trials import with_trials

@@ -70,8 +70,8 @@ def list_baselines(service: ServiceDep, caller: Reader) -> Page[BaselineReport]:
     """Every baseline, by name, expired ones too."""
     del caller
     with service.sessions.reading() as session:
-        found = baselines.list_all(session)
-    return Page(items=[BaselineReport.of(one) for one in found], next_cursor=None)
+        found = reports.list_all(session)
+    return Page(items=list(found), next_cursor=None)
 
 
 @router.get("/baselines/{name}")

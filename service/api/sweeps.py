@@ -1,7 +1,5 @@
 """Sweeps: preview, create, list, show, cancel, retry, and their points."""
 
-import hashlib
-import json
 import secrets
 from typing import Annotated
 
@@ -15,15 +13,13 @@ from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment, Tag
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
+from service.reports import preview as previews
 from service.reports import sweeps as reports
+from service.reports.preview import PreviewReport
 from service.reports.sweeps import PointReport, SweepReport
-from service.store import fleet, sweeps
-from service.store.idempotency import IdempotencyKey, lookup
+from service.store import sweeps
+from service.store.idempotency import IdempotencyKey, hash_of, lookup
 from service.store.states import PointState, SweepState
-from workers.contract.frozen import Frozen
-from workers.contract.hardware import NodeFacts
-from workers.contract.point import PointSpec
-from workers.contract.sharding import Rejection
 from workers.contract.sweep import SweepSpec
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=ApiRoute)
@@ -38,18 +34,6 @@ KeyHeader = Annotated[
     ),
 ]
 RETRY_RESPONSES: Responses = {409: {"description": "Nothing of the sweep has failed."}}
-
-
-class PreviewReport(Frozen):
-    """What a sweep would measure, and what it would leave out and why."""
-
-    num_points: int
-    num_trials: int = Field(description="Points, or pairs of them, times replicates.")
-    points: tuple[PointSpec, ...]
-    rejected: tuple[Rejection, ...]
-    estimated_s: float = Field(
-        description="At most, on one node: every trial may use its whole time limit."
-    )
 
 
 class SweepFilter(PageParameters):
@@ -70,17 +54,9 @@ class PointFilter(PageParameters):
 def preview_sweep(spec: SweepBody, service: ServiceDep, caller: Reader) -> PreviewReport:
     """Judge every combination of a sweep; nothing is queued."""
     del caller
-    expansion = plan.expand(
-        spec, nodes=_known_nodes(service), max_points=service.settings.max_points
-    )
-    num_points = len(expansion.points)
-    return PreviewReport(
-        num_points=num_points,
-        num_trials=len(expansion.trials) * spec.replicates,
-        points=expansion.points,
-        rejected=expansion.rejected,
-        estimated_s=plan.estimated_s(spec, num_points=num_points),
-    )
+    with service.sessions.reading() as session:
+        expansion = previews.expand(session, spec, max_points=service.settings.max_points)
+    return PreviewReport.of(spec, expansion)
 
 
 @router.post("", status_code=202)
@@ -94,7 +70,7 @@ def create_sweep(
     """Queue every combination that can be measured; keep the others with the reason."""
     key = None
     if idempotency_key is not None:
-        key = IdempotencyKey(caller.id, idempotency_key, body_hash(spec))
+        key = IdempotencyKey(caller.id, idempotency_key, hash_of(spec))
     report = _created_before(service, key) or _create(service, spec, caller.name, key)
     response.headers["Location"] = f"/v1/sweeps/{report.id}"
     return report
@@ -157,12 +133,6 @@ def retry_sweep(sweep_id: str, service: ServiceDep, caller: Submitter) -> SweepR
     return SweepReport.of(sweep)
 
 
-def body_hash(spec: SweepSpec) -> str:
-    """The same for two bodies that mean the same."""
-    canonical = json.dumps(spec.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
 def _created_before(service: Service, key: IdempotencyKey | None) -> SweepReport | None:
     if key is None:
         return None
@@ -174,9 +144,8 @@ def _created_before(service: Service, key: IdempotencyKey | None) -> SweepReport
 def _create(
     service: Service, spec: SweepSpec, created_by: str, key: IdempotencyKey | None
 ) -> SweepReport:
-    expansion = plan.expand(
-        spec, nodes=_known_nodes(service), max_points=service.settings.max_points
-    )
+    with service.sessions.reading() as session:
+        expansion = previews.expand(session, spec, max_points=service.settings.max_points)
     plan.refuse_nothing_left(expansion)
     with service.sessions.writing() as session:
         sweep = sweeps.create(
@@ -188,8 +157,3 @@ def _create(
             idempotency=key,
         )
     return SweepReport.of(sweep)
-
-
-def _known_nodes(service: Service) -> list[NodeFacts]:
-    with service.sessions.reading() as session:
-        return fleet.node_facts(session)

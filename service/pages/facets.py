@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from service.errors import InvalidRequestError
+from service.pages.point_name import model_name
 from service.store.result_filter import ResultFilter
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.pair import PairAxis
@@ -104,5 +105,5 @@ def _choice(name: str, values: tuple[str, ...], asked: str | None) -> Choice:
 def _word(value: object) -> str:
     """What a value is called; a shape without a name, by its sizes."""
     if isinstance(value, ModelShape):
-        return value.name or f"{value.hidden_size} x {value.intermediate_size}"
+        return model_name(value)
     return str(value)

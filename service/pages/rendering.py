@@ -7,6 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from service.pages import figures
 from service.pages.assets import Assets
+from service.pages.point_name import point_name
 
 FOLDER: Final = Path(__file__).parent / "templates"
 
@@ -31,5 +32,6 @@ def environment(assets: Assets) -> Environment:
         "size": figures.size,
         "duration": figures.duration,
         "when": figures.when,
+        "point_name": point_name,
     }
     return templates

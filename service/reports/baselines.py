@@ -87,6 +87,11 @@ class CandidatesReport(Frozen):
     sentence: str
 
 
+def list_all(session: Session) -> tuple[BaselineReport, ...]:
+    """By name, expired ones too."""
+    return tuple(BaselineReport.of(one) for one in stored.list_all(session))
+
+
 def candidates(session: Session, sweep_id: str) -> CandidatesReport:
     """Propose baselines for a sweep. NotFoundError if there is no such sweep."""
     sweep = sweeps.find(session, sweep_id)

@@ -13,6 +13,8 @@ from service.pages.charts import scale
 from service.pages.charts.bars import BAR, Bar, stacked_bars
 from service.pages.charts.heat_map import Cell, heat_map
 from service.pages.charts.lines import Line, Mark, Spot, line_chart
+from service.pages.charts.ratios import WIDTH, Effect, ratio_plot
+from service.pages.charts.samples import bins, histogram, order
 from service.pages.charts.scale import Scale
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -125,3 +127,31 @@ def test_a_figure_at_or_below_zero_is_marked_as_off_the_axis() -> None:
 def test_a_chart_of_nothing_is_an_empty_drawing() -> None:
     assert "<path" not in _lines()
     assert "<path" not in _lines(Spot(1, -1.0))
+
+
+def test_ratios_lie_on_their_side_of_one_and_off_the_axis_at_its_end() -> None:
+    effects = [
+        Effect("slow", 2.0, 1.9, 2.1, "slower"),
+        Effect("fast", 0.5, 0.4, 0.6, "faster"),
+        Effect("wild", 1e6, None, None, "slower"),
+    ]
+    root = _parsed(ratio_plot(effects, tolerance=0.02, label="ratios"))
+    places = [float(one.get("cx", "")) for one in root.iter("circle")]
+    (one,) = [float(text.get("x", "")) for text in root.iter("text") if text.text == "1.00"]
+    assert places[1] < one < places[0] < places[2] <= WIDTH
+
+
+@given(values=st.lists(POSITIVE, min_size=1, max_size=400))
+def test_every_step_is_in_one_bar(values: list[float]) -> None:
+    ordered = sorted(values)
+    counts = bins(ordered, low=ordered[0], high=ordered[-1])
+    assert sum(counts) == len(values)
+
+
+def test_steps_in_order_are_all_drawn_or_evenly_thinned() -> None:
+    few = order([[1.0, 2.0], [3.0]], str, label="order")
+    assert few.count("h.01") == 3
+    many = order([[float(one % 7 + 1) for one in range(10_000)]], str, label="order")
+    assert 1000 < many.count("h.01") <= 2000
+    assert "path" not in order([], str, label="order")
+    assert "rect" not in histogram([], str, label="none")

@@ -1,0 +1,42 @@
+"""What a sweep would measure, before anything is queued."""
+
+from typing import Self
+
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from service.analysis import plan
+from service.store import fleet
+from workers.contract.frozen import Frozen
+from workers.contract.point import PointSpec
+from workers.contract.sharding import Rejection
+from workers.contract.sweep import Expansion, SweepSpec
+
+
+class PreviewReport(Frozen):
+    """What a sweep would measure, and what it would leave out and why."""
+
+    num_points: int
+    num_trials: int = Field(description="Points, or pairs of them, times replicates.")
+    points: tuple[PointSpec, ...]
+    rejected: tuple[Rejection, ...]
+    estimated_s: float = Field(
+        description="At most, on one node: every trial may use its whole time limit."
+    )
+
+    @classmethod
+    def of(cls, spec: SweepSpec, expansion: Expansion) -> Self:
+        """Publish a judged grid."""
+        num_points = len(expansion.points)
+        return cls(
+            num_points=num_points,
+            num_trials=len(expansion.trials) * spec.replicates,
+            points=expansion.points,
+            rejected=expansion.rejected,
+            estimated_s=plan.estimated_s(spec, num_points=num_points),
+        )
+
+
+def expand(session: Session, spec: SweepSpec, *, max_points: int) -> Expansion:
+    """Judge every combination against the nodes that are known. Raises as `plan.expand` does."""
+    return plan.expand(spec, nodes=fleet.node_facts(session), max_points=max_points)
