@@ -48,6 +48,26 @@ class Client:
                 return sweep
             time.sleep(poll_s)
 
+    def read(self, path: str) -> bytes:
+        """Bytes of a GET."""
+        answer = self._http.get(path)
+        answer.raise_for_status()
+        return answer.content
+
+    def command(self, *words: str) -> Any:  # noqa: ANN401 - JSON
+        """What `tpsweep … --json` prints of this service last."""
+        environment = os.environ | {"TPSWEEP_URL": self.address}
+        done = subprocess.run(
+            [Path(sys.executable).with_name("tpsweep"), *words, "--json"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
 
 JSON = "application/json"
 

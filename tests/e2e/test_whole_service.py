@@ -1,17 +1,11 @@
 """The real thing: API, dispatcher and Ray as processes, a sweep over HTTP, then over the CLI."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from tests.service_process import Client, running_service
+from tests.service_process import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -37,24 +31,6 @@ EXPECTED_COLLECTIVES = {
     ("attention", "prefill"): 1,
     ("layer", "prefill"): 2,
 }
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def client(home: Path) -> Iterator[Client]:
-    before = {process.pid for process in psutil.process_iter()}
-    with running_service(home) as client:
-        yield client
-    ours = [
-        process.cmdline()
-        for process in psutil.process_iter()
-        if process.pid not in before and str(home) in " ".join(_words(process))
-    ]
-    assert ours == [], "a stopped service leaves no process"
 
 
 @pytest.fixture(scope="module")
@@ -127,21 +103,20 @@ def test_raw_samples_of_every_rank_and_pass_are_kept(results: list[Any]) -> None
 @pytest.fixture(scope="module")
 def again(
     client: Client,
-    home: Path,
     sweep: Any,  # noqa: ANN401, ARG001 - JSON; it is to come first
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Any:  # noqa: ANN401 - JSON
     """The same sweep once more, through the command line."""
     path = tmp_path_factory.mktemp("command") / "sweep.json"
     path.write_text(json.dumps(SWEEP | {"name": "by command"}))
-    submitted = tpsweep(client, home, "submit", str(path), "--json")
-    watched = tpsweep(client, home, "watch", submitted["id"], "--json")
+    submitted = client.command("submit", str(path))
+    watched = client.command("watch", submitted["id"])
     assert "succeeded" in json.dumps(watched)
     return submitted
 
 
-def test_the_same_through_the_command_line(client: Client, home: Path, again: Any) -> None:  # noqa: ANN401
-    shown = tpsweep(client, home, "results", "--sweep", again["id"], "--json")
+def test_the_same_through_the_command_line(client: Client, again: Any) -> None:  # noqa: ANN401 - JSON
+    shown = client.command("results", "--sweep", again["id"])
     assert len(shown["items"]) == NUM_POINTS
 
 
@@ -150,20 +125,3 @@ def test_a_sweep_is_compared_with_its_repetition(client: Client, sweep: Any, aga
     assert len(report["points"]) == NUM_POINTS
     assert report["overall"]["verdict"] in {"same", "inconclusive", "faster", "slower"}
     assert all(point["ratio"] > 0 for point in report["points"])
-
-
-def tpsweep(client: Client, home: Path, *words: str) -> Any:  # noqa: ANN401 - JSON
-    environment = os.environ | {"TPSWEEP_HOME": str(home), "TPSWEEP_URL": client.address}
-    command = Path(sys.executable).with_name("tpsweep")
-    done = subprocess.run(
-        [command, *words], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _words(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
