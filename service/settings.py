@@ -1,16 +1,27 @@
 """Every setting of the service, read from the environment here and nowhere else."""
 
 import re
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
+
+Network = IPv4Network | IPv6Network
+
+
+def _split(text: object) -> object:
+    return [part.strip() for part in text.split(",")] if isinstance(text, str) else text
+
+
+Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_split)]
+"""As in 127.0.0.0/8, 10.1.0.0/16."""
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
@@ -67,6 +78,13 @@ class Settings(BaseSettings):
     """How often an idle dispatcher asks the database whether anything was committed."""
     max_attempts: int = Field(default=3, ge=1, le=100)
     """Attempts at a trial that infrastructure failures end."""
+
+    webhook_networks: Networks = ()
+    """Internal networks that webhooks may reach, over plain HTTP and on any port too."""
+    smtp_url: SecretStr = SecretStr("")
+    """Where e-mail is handed in: smtp://user:password@host:587 or smtps://…:465."""
+    smtp_from: str = Field(default="tpsweep@localhost", max_length=254)
+    """Sender of e-mail."""
 
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
     """Least severe log lines that are written."""

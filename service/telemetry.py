@@ -17,6 +17,7 @@ _SECRET_KEYS = frozenset(
 )
 _SECRET_TEXTS = (
     (re.compile(r"\btps_[A-Za-z0-9._-]+"), STRUCK_OUT),
+    (re.compile(r"\bwhsec_[A-Za-z0-9+/=]+"), STRUCK_OUT),
     (re.compile(r"(?i)\b(bearer\s+)[^\s\"',}]+"), rf"\g<1>{STRUCK_OUT}"),
     (re.compile(r"(\w://[^\s:/@]*:)\S+@"), rf"\g<1>{STRUCK_OUT}@"),
     (re.compile(r"(?i)\b(password=)[^\s&\"']+"), rf"\g<1>{STRUCK_OUT}"),

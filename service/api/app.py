@@ -39,6 +39,7 @@ from service.api import (
     tokens,
     topology,
     trials,
+    webhooks,
 )
 from service.api.envelope import Envelope
 from service.api.feed import Feed
@@ -61,6 +62,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     schedules.router,
     baselines.router,
     findings.router,
+    webhooks.router,
     fingerprints.router,
     comparison.router,
     groups.router,

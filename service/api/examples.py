@@ -153,6 +153,27 @@ DISMISSALS: dict[str, Example] = {
     )
 }
 
+WEBHOOKS: dict[str, Example] = {
+    "signed": Example(
+        summary="Confirmed findings and their end, signed as Standard Webhooks says",
+        value={"name": "ops", "target": "https://ops.example/hooks/tpsweep"},
+    ),
+    "slack": Example(
+        summary="What one schedule finds, to a channel",
+        value={
+            "name": "perf-channel",
+            "kind": "slack",
+            "target": "https://hooks.slack.example/services/T0/B0/x",
+            "events": ["suspect", "confirmed", "recovered"],
+            "policy": "nightly",
+        },
+    ),
+    "mail": Example(
+        summary="By e-mail",
+        value={"name": "alice", "kind": "email", "target": "alice@example.org"},
+    ),
+}
+
 MEMORY: dict[str, Example] = {
     "training": Example(
         summary="What 70 billion parameters take on each of 16 to 64 GPUs of 80 GB",

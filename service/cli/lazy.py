@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Entry] = {
     "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
     "schedule": Entry("schedule", "Measure a sweep again and again.", ASK),
     "baseline": Entry("baseline", "Pin sweeps under names to hold others against.", ASK),
+    "webhook": Entry("webhook", "Tell findings to a URL, a Slack channel, by e-mail.", ASK),
     "sweeps": Entry("sweeps", "List sweeps, or show one with what went wrong.", READ),
     "schedules": Entry("schedules", "List schedules and when each starts next.", READ),
     "findings": Entry("findings", "List what the nights of schedules show.", READ),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
@@ -11,13 +12,19 @@ from service.analysis.findings.history import Reading
 from service.analysis.findings.nightly import Group, JudgedBy, NightVerdict
 from service.analysis.findings.states import FindingState
 from service.analysis.findings.tracking import Known, Step, track
-from service.store import findings
+from service.store import deliveries, findings
 from service.store.history import Night
 from service.store.ids import new_id
 from service.store.models.finding import FindingRow
+from service.store.states import Announcement
 
 DETECTOR = "detector"
 """Who changes the state of findings where no person does."""
+ANNOUNCED: Final = {
+    FindingState.SUSPECT: Announcement.SUSPECT,
+    FindingState.CONFIRMED: Announcement.CONFIRMED,
+    FindingState.RECOVERED: Announcement.RECOVERED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,19 @@ class FindingBook:
             changed_by=DETECTOR,
             now=self.now,
         )
+        self._announce(finding_id, step.state)
         return finding_id
+
+    def _announce(self, finding_id: str, state: FindingState) -> None:
+        """Tell of it once it is confirmed, and of its end; of suspects to those who ask for them.
+
+        What was never confirmed ends in silence, and so does what is dismissed.
+        """
+        announcement = ANNOUNCED.get(state)
+        was_confirmed = findings.find(self.session, finding_id).confirmed_at is not None
+        if announcement is None or (state is FindingState.RECOVERED and not was_confirmed):
+            return
+        deliveries.announce(self.session, finding_id, announcement, policy=self.policy)
 
     def _update(self, finding_id: str, values: dict[str, object]) -> None:
         self.session.execute(

@@ -74,3 +74,33 @@ class Scope(StrEnum):
     READ = "read"
     SUBMIT = "submit"
     ADMIN = "admin"
+
+
+class WebhookKind(StrEnum):
+    """How findings are told."""
+
+    WEBHOOK = "webhook"
+    """A POST signed as Standard Webhooks says."""
+    SLACK = "slack"
+    """A POST as Slack's incoming webhooks take it, and others that imitate them."""
+    EMAIL = "email"
+
+
+class Announcement(StrEnum):
+    """What is told."""
+
+    SUSPECT = "suspect"
+    CONFIRMED = "confirmed"
+    RECOVERED = "recovered"
+    """Of a finding that was confirmed."""
+    TEST = "test"
+    """That somebody asked whether messages arrive."""
+
+
+class DeliveryState(StrEnum):
+    """Where one message is."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Given up after the last attempt."""

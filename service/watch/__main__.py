@@ -1,9 +1,10 @@
-"""`python -m service.watch`: judges what schedules have measured, until SIGTERM."""
+"""`python -m service.watch`: judges what schedules have measured and tells, until SIGTERM."""
 
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,6 +15,7 @@ from service.store.commits import CommitWatch
 from service.store.engine import Sessions, create_engine
 from service.telemetry import configure_logging, get_logger
 from service.watch.judge import Judge
+from service.watch.sender import Sender
 
 CANNOT_START = 78
 """EX_CONFIG: starting again changes nothing until somebody changes the configuration."""
@@ -21,7 +23,7 @@ EXIT_TRY_AGAIN = 75
 """EX_TEMPFAIL: whoever started this process should start it again."""
 
 LOOK_EVERY_S = 0.5
-LOOK_ANYWAY_S = 30.0
+LOOK_ANYWAY_S = 5.0
 """Also without a commit: what is due by the clock alone."""
 NICENESS = 10
 """What is measured on this machine goes first."""
@@ -51,19 +53,29 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    _watch(Sessions(engine), stopping)
+    _watch(settings, Sessions(engine), stopping)
     return 0
 
 
-def _watch(sessions: Sessions, stopping: threading.Event) -> None:
-    judge = Judge(sessions)
-    commits = CommitWatch(sessions.engine)
-    num_idle = 0
+def _watch(settings: Settings, sessions: Sessions, stopping: threading.Event) -> None:
+    """Judge in one thread and send in another: a place that answers slowly holds up no night."""
+    sender = Sender(sessions, settings)
+    sending = threading.Thread(
+        target=_look_again_and_again, args=(sender.look, sessions, stopping), daemon=True
+    )
+    sending.start()
+    _look_again_and_again(Judge(sessions).look, sessions, stopping)
+
+
+def _look_again_and_again(
+    look: Callable[[], int], sessions: Sessions, stopping: threading.Event
+) -> None:
+    commits, num_idle = CommitWatch(sessions.engine), 0
     while not stopping.wait(LOOK_EVERY_S):
         num_idle += 1
         if commits.has_moved() or num_idle * LOOK_EVERY_S >= LOOK_ANYWAY_S:
             num_idle = 0
-            judge.look()
+            look()
     commits.close()
 
 

@@ -12,6 +12,7 @@ from service.store.models import (
     sweep,
     token,
     trial,
+    webhook,
 )
 from service.store.models.declarative import Rows
 
@@ -27,5 +28,6 @@ TABLE_MODULES = (
     sweep,
     token,
     trial,
+    webhook,
 )
 METADATA = Rows.metadata
