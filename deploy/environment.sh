@@ -97,3 +97,10 @@ ensure_environment() { # runtime | test
   inputs_of runtime "$flavour" >.venv/.installed-runtime
   say "installed"
 }
+
+ensure_network_tools() { # ip and tc, for what needs network namespaces; false where they cannot be had
+  command -v ip >/dev/null && command -v tc >/dev/null && return
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return
+  say "installing Debian's iproute2"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2; } >/dev/null
+}

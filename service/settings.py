@@ -72,6 +72,10 @@ class Settings(BaseSettings):
     """Name of the devices one dispatcher works on; one dispatcher per pool."""
     cpu_devices: int | None = Field(default=None, ge=1, le=64)
     """Ranks a node without a GPU can hold; max(cores, 4) where not given."""
+    nodes_per_group: int = Field(default=1, ge=1, le=16)
+    """Nodes that a worker group spans; 1 keeps it on one machine."""
+    link: str = Field(default="network", pattern="^network[a-z0-9_]{0,40}$")
+    """Name of what is between the nodes of a group: another link is another hardware."""
     lease_ttl_s: Seconds = 30
     """How long a trial stays with a dispatcher that does not report."""
     poll_interval_s: Seconds = 0.002

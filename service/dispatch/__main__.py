@@ -55,6 +55,8 @@ def _work(settings: Settings, sessions: Sessions, *, mark: str) -> int:
             home=settings.home,
             cpu_devices=settings.cpu_devices,
             timings=timings_for(settings.lease_ttl_s),
+            nodes_per_group=settings.nodes_per_group,
+            link=settings.link,
         )
         dispatcher = Dispatcher(settings, sessions=sessions, executor=RayExecutor(options))
         _stop_on_signals(dispatcher)

@@ -15,10 +15,11 @@ from ray.exceptions import RayError
 from service.dispatch.inventory import Changes, Inventory, RayNode
 from service.dispatch.placement import GroupPlan, cpus_per_rank, device_kind
 from service.dispatch.rank_logs import forget_old_logs, log_dir
+from service.dispatch.spans import Spans
 from workers.contract.hardware import NodeFacts
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.group import RayGroup
-from workers.ray_group.request import GroupRequest, GroupTimings
+from workers.ray_group.request import GroupRequest, GroupTimings, Host
 from workers.ray_group.scout import look_at, station_agent
 
 TTL_MARGIN_S = 10.0
@@ -37,6 +38,9 @@ class ExecutorOptions:
     probe: str = "workers.runtime.probe:probe_node"
     variables: dict[str, str] = field(default_factory=dict)
     """For the ranks' environment."""
+    nodes_per_group: int = 1
+    link: str = "network"
+    """Between the nodes of a group."""
 
 
 def timings_for(lease_ttl_s: float) -> GroupTimings:
@@ -70,41 +74,46 @@ class RayExecutor:
     ) -> None:
         self._options = options
         self._inventory = Inventory(list_nodes=_list_nodes, look_at=self._look_at, clock=clock)
+        self._spans = Spans(options.nodes_per_group, link=options.link)
         self._looks: list[_RayLook] = []
         self._agents: dict[str, ActorHandle[NodeAgent]] = {}
         self._groups: list[RayGroup] = []
 
     @property
     def knows_its_fleet(self) -> bool:
-        """Whether every node of the cluster has been looked at."""
-        return self._inventory.is_complete
+        """Whether every node of the cluster has been looked at, and there are enough of them."""
+        return self._inventory.is_complete and self._spans.has_any
 
     def survey(self) -> Changes:
         """Nodes that came, with what they are, and names of those that went."""
         changes = self._inventory.poll()
         for name in changes.left:
             self._agents.pop(name, None)
-        return changes
+        return self._spans.take(changes)
 
     def start(self, node: NodeFacts, plan: GroupPlan) -> RayGroup:
         """Begin to start a group; returns at once."""
-        seen = self._inventory.node(node.name)
+        names = self._spans.members(node.name)
+        seen = [self._inventory.node(name) for name in names]
         group_id = secrets.token_hex(8)
         forget_old_logs(self._options.home)
         request = GroupRequest(
             group_id=group_id,
-            node_id=seen.node_id,
-            address=seen.address,
+            hosts=tuple(Host(node_id=one.node_id, address=one.address) for one in seen),
             device_kind=device_kind(node),
             num_ranks=plan.num_ranks,
             degrees=plan.degrees,
-            cpus_per_rank=cpus_per_rank(num_cpus=seen.num_cpus, num_ranks=plan.num_ranks),
+            cpus_per_rank=cpus_per_rank(
+                num_cpus=min(one.num_cpus for one in seen),
+                num_ranks=-(-plan.num_ranks // len(seen)),
+            ),
             log_dir=str(log_dir(self._options.home, group_id)),
             rank_class=self._options.rank_class,
             variables=self._options.variables,
             timings=self._options.timings,
         )
-        group = RayGroup(request, agent=self._agent(node.name, seen))
+        agents = [self._agent(name, one) for name, one in zip(names, seen, strict=True)]
+        group = RayGroup(request, agents=agents)
         self._groups = [*(known for known in self._groups if not known.has_ended), group]
         return group
 

@@ -23,23 +23,22 @@ from workers.ray_group.calls import Calls
 from workers.ray_group.devices import rank_order
 from workers.ray_group.request import GroupRequest
 
-AGENT = 0
-"""Stands for the agent, where calls are told apart by rank."""
-
 RankHandle = ActorHandle[RankActor]
 
 
 class Crew:
     """Processes of one group, in rank order once `assign` was called."""
 
-    def __init__(self, request: GroupRequest, agent: ActorHandle[NodeAgent]) -> None:
-        """Ask for the devices; nobody has them yet."""
+    def __init__(self, request: GroupRequest, agents: Sequence[ActorHandle[NodeAgent]]) -> None:
+        """Ask for the devices; nobody has them yet. `agents` are those of the hosts, in order."""
         self._request = request
-        self._agent = agent
+        self._agents = tuple(agents)
         self._placement: PlacementGroup = placement_group(
             [_bundle(request)] * request.num_ranks,
-            strategy="STRICT_PACK",
-            bundle_label_selector=[{"ray.io/node-id": request.node_id}] * request.num_ranks,
+            strategy="STRICT_PACK" if len(request.hosts) == 1 else "SPREAD",
+            bundle_label_selector=[
+                {"ray.io/node-id": request.hosts[seat].node_id} for seat in request.seats
+            ],
         )
         self._actors: list[RankHandle] = []
         self.pids: tuple[int, ...] = ()
@@ -72,19 +71,21 @@ class Crew:
         return self.call("start", lambda actor: actor.reserve.remote(), limit_s=limit_s)
 
     def assign(self, reservations: Sequence[Reservation]) -> Calls:
-        """Give out ranks by lowest device, tell the agent whom to watch, and set the ranks up."""
-        order = rank_order([found.gpu_id for found in reservations])
+        """Give out ranks by lowest device, tell agents whom to watch, and set the ranks up."""
+        seats = self._request.seats
+        order = rank_order([found.gpu_id for found in reservations], hosts=seats)
         self._actors = [self._actors[position] for position in order]
         self.pids = tuple(reservations[position].pid for position in order)
-        logs = {pid: self.log_path(rank) for rank, pid in enumerate(self.pids)}
-        self._agent.watch.remote(logs)
+        for seat, agent in enumerate(self._agents):
+            logs = {self.pids[rank]: self.log_path(rank) for rank in self._ranks_at(seat)}
+            agent.watch.remote(logs)
         refs = {
             rank: actor.set_up.remote(
                 Assignment(
                     rank=rank,
                     size=len(order),
                     device_kind=self._request.device_kind,
-                    address=self._request.address,
+                    address=self._request.hosts[seats[rank]].address,
                     log_path=self.log_path(rank),
                 )
             )
@@ -126,23 +127,35 @@ class Crew:
         return self.pids[rank] if rank < len(self.pids) else None
 
     def examine(self, *, died: Sequence[int], hung: Sequence[int], limit_s: float) -> Calls:
-        """Ask the agent what became of the processes; those that hang write their stacks first."""
-        known = range(len(self.pids))
-        ref: ObjectRef[object] = self._agent.examine.remote(
-            self.pids,
-            died=[self.pids[rank] for rank in died if rank in known],
-            hung=[self.pids[rank] for rank in hung if rank in known],
-        )
-        return Calls("examine", {AGENT: ref}, limit_s=limit_s)
+        """Ask the agents what became of the processes; those that hang write their stacks first."""
+        refs: dict[int, ObjectRef[object]] = {}
+        for seat, agent in enumerate(self._agents):
+            here = self._pids_at(seat)
+            refs[seat] = agent.examine.remote(
+                here,
+                died=[pid for rank in died if (pid := self.pid_of(rank)) in here],
+                hung=[pid for rank in hung if (pid := self.pid_of(rank)) in here],
+            )
+        return Calls("examine", refs, limit_s=limit_s)
 
     def dismiss(self) -> Calls:
         """End every process and give the devices back. Answered with the pids that would not go."""
         limit_s = self._request.timings.end_timeout_s
-        ref: ObjectRef[object] = self._agent.end.remote(self.pids, within_s=limit_s)
+        refs: dict[int, ObjectRef[object]] = {
+            seat: agent.end.remote(self._pids_at(seat), within_s=limit_s)
+            for seat, agent in enumerate(self._agents)
+        }
         for actor in self._actors:
             ray.kill(actor)
         remove_placement_group(self._placement)
-        return Calls("end", {AGENT: ref}, limit_s=limit_s + 1)
+        return Calls("end", refs, limit_s=limit_s + 1)
+
+    def _ranks_at(self, seat: int) -> list[int]:
+        return [rank for rank, host in enumerate(self._request.seats) if host == seat]
+
+    def _pids_at(self, seat: int) -> list[int]:
+        """Empty until the processes have said."""
+        return [self.pids[rank] for rank in self._ranks_at(seat)] if self.pids else []
 
     def has_returned_devices(self) -> bool:
         """Whether Ray has taken the placement group apart."""

@@ -44,15 +44,16 @@ def choose_core(rank: int, *, usable_cores: Sequence[int]) -> DeviceChoice:
     return DeviceChoice(index=usable_cores[rank % len(usable_cores)])
 
 
-def rank_order(reserved_ids: Sequence[str]) -> tuple[int, ...]:
-    """Positions of the actors in rank order: by lowest device, so that neighbours are neighbours.
+def rank_order(reserved_ids: Sequence[str], *, hosts: Sequence[int]) -> tuple[int, ...]:
+    """Positions of the actors in rank order: by host, then by lowest device.
 
-    Numbers come in order of size; names (UUIDs) have no order of their own and sort as text.
+    So neighbours are neighbours. Numbers come in order of size; names (UUIDs) have no order of their own and sort as text.
     """
 
-    def key(position: int) -> tuple[bool, int, str]:
+    def key(position: int) -> tuple[int, bool, int, str]:
         name = reserved_ids[position]
-        return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
+        number = int(name) if name.isdigit() else 0
+        return hosts[position], not name.isdigit(), number, name
 
     return tuple(sorted(range(len(reserved_ids)), key=key))
 

@@ -1,6 +1,7 @@
 """A worker group on Ray, as a state machine that never waits: its owner's loop polls it."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import cast
 
 from ray import ObjectRef
@@ -20,7 +21,7 @@ from workers.contract.trial import RankResult, TrialOrder
 from workers.ray_group.actor import Reservation
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.causes import hang, not_placed, overrun
-from workers.ray_group.crew import AGENT, Crew
+from workers.ray_group.crew import Crew
 from workers.ray_group.inquest import Finding, Inquest
 from workers.ray_group.last_words import LastWords
 from workers.ray_group.phase import OVER, Phase
@@ -31,16 +32,16 @@ _EXAMINE_LIMIT_S = 3.0
 
 
 class RayGroup:
-    """`num_ranks` actors on one node. All methods return at once; `poll` moves things on.
+    """`num_ranks` actors, usually on one node. All methods return at once; `poll` moves things on.
 
     The first failure ends the whole group: the peers of a dead rank would wait until their timeout.
     """
 
-    def __init__(self, request: GroupRequest, *, agent: ActorHandle[NodeAgent]) -> None:
-        """Begin to start; GroupReady or GroupFailed comes by `poll`."""
+    def __init__(self, request: GroupRequest, *, agents: Sequence[ActorHandle[NodeAgent]]) -> None:
+        """Begin to start; GroupReady or GroupFailed comes by `poll`. One agent for each host."""
         self.request = request
         self._timings = request.timings
-        self._crew = Crew(request, agent)
+        self._crew = Crew(request, agents)
         self._phase = Phase.RESERVING
         self._calls = self._crew.await_devices()
         self._vitals: Vitals | None = None
@@ -228,7 +229,8 @@ class RayGroup:
     def _conclude(self) -> None:
         if self._finding is None or (self._calls.missing and not self._calls.is_overdue):
             return
-        found = cast("list[LastWords]", self._calls.answers.get(AGENT, []))
+        answers = cast("list[list[LastWords]]", list(self._calls.answers.values()))
+        found = chain.from_iterable(answers)
         pid = self._crew.pid_of(self._finding.rank)
         self._fail(self._finding.name(next((words for words in found if words.pid == pid), None)))
 
@@ -240,6 +242,8 @@ class RayGroup:
     def _check_that_all_is_gone(self) -> None:
         is_gone = not self._calls.missing and self._crew.has_returned_devices()
         if is_gone or self._calls.is_overdue:
-            leftover = cast("list[int]", self._calls.answers.get(AGENT, []))
+            leftover = chain.from_iterable(
+                cast("list[list[int]]", list(self._calls.answers.values()))
+            )
             self._phase = Phase.ENDED
             self._events.append(GroupEnded(tuple(leftover)))

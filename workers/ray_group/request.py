@@ -26,14 +26,23 @@ class GroupTimings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A node that holds ranks."""
+
+    node_id: str
+    """Ray's id of the node."""
+    address: str
+    """The node's own address, at which ranks meet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRequest:
     """What to start, and where."""
 
     group_id: str
-    node_id: str
-    """Ray's id of the node."""
-    address: str
-    """The node's own address, at which its ranks meet."""
+    hosts: tuple[Host, ...]
+    """Usually one. Ranks are dealt out in equal blocks, the first to the first host, which is where
+    all of them meet."""
     device_kind: Literal["cuda", "cpu"]
     num_ranks: int
     degrees: tuple[int, ...]
@@ -46,3 +55,14 @@ class GroupRequest:
     variables: Mapping[str, str] = field(default_factory=dict)
     """For the ranks' environment, on top of what the group sets itself."""
     timings: GroupTimings = GroupTimings()
+
+    @property
+    def address(self) -> str:
+        """Where the ranks meet."""
+        return self.hosts[0].address
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """The host of each rank, by its number."""
+        per_host = -(-self.num_ranks // len(self.hosts))
+        return tuple(rank // per_host for rank in range(self.num_ranks))

@@ -23,7 +23,7 @@ from workers.contract.sweep import Sampling
 from workers.contract.trial import TrialOrder
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.group import RayGroup
-from workers.ray_group.request import GroupRequest, GroupTimings
+from workers.ray_group.request import GroupRequest, GroupTimings, Host
 from workers.ray_group.scout import station_agent
 
 STAND_IN = "tests.integration.dispatch.stand_in_rank:StandInRank"
@@ -91,8 +91,7 @@ class GroupBench:
         number = len(self._groups)
         request = GroupRequest(
             group_id=f"{self.folder.name}-{number}",
-            node_id=self._node.node_id,
-            address=self._node.address,
+            hosts=(Host(node_id=self._node.node_id, address=self._node.address),),
             device_kind="cpu",
             num_ranks=num_ranks,
             degrees=tuple(range(1, num_ranks + 1)),
@@ -102,7 +101,7 @@ class GroupBench:
             variables=variables or {},
             timings=timings or GroupTimings(),
         )
-        group = RayGroup(request, agent=self._agent)
+        group = RayGroup(request, agents=[self._agent])
         self._groups.append(group)
         return group
 

@@ -24,7 +24,7 @@ from tests.integration.dispatch.stand_in_rank import PLAN_VARIABLE, Fault, Fault
 from tests.integration.store.builders import find, submit, sweep_spec
 from workers.contract.group_events import GroupEnded, GroupReady
 from workers.ray_group.group import RayGroup
-from workers.ray_group.request import GroupRequest, GroupTimings
+from workers.ray_group.request import GroupRequest, GroupTimings, Host
 from workers.ray_group.scout import station_agent
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -65,14 +65,13 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulated]:
 
 
 @pytest.fixture
-def start_group(tmp_path: Path) -> Iterator[Callable[[RayNode, int], RayGroup]]:
+def start_group(tmp_path: Path) -> Iterator[Callable[..., RayGroup]]:
     groups: list[RayGroup] = []
 
-    def start(node: RayNode, num_ranks: int) -> RayGroup:
+    def start(num_ranks: int, *nodes: RayNode) -> RayGroup:
         request = GroupRequest(
             group_id=f"g{len(groups)}",
-            node_id=node.node_id,
-            address=node.address,
+            hosts=tuple(Host(node_id=n.node_id, address=n.address) for n in nodes),
             device_kind="cuda",
             num_ranks=num_ranks,
             degrees=(num_ranks,),
@@ -80,7 +79,8 @@ def start_group(tmp_path: Path) -> Iterator[Callable[[RayNode, int], RayGroup]]:
             log_dir=str(tmp_path / f"g{len(groups)}"),
             rank_class=STAND_IN,
         )
-        groups.append(RayGroup(request, agent=station_agent(node.node_id)))
+        agents = [station_agent(node.node_id) for node in nodes]
+        groups.append(RayGroup(request, agents=agents))
         return groups[-1]
 
     yield start
@@ -90,10 +90,10 @@ def start_group(tmp_path: Path) -> Iterator[Callable[[RayNode, int], RayGroup]]:
 
 
 def test_ranks_get_the_devices_of_the_node_that_was_chosen_in_order_and_unmasked(
-    simulated: Simulated, start_group: Callable[[RayNode, int], RayGroup]
+    simulated: Simulated, start_group: Callable[..., RayGroup]
 ) -> None:
     for node in simulated.nodes:
-        ready = wait_for(start_group(node, 4), GroupReady)
+        ready = wait_for(start_group(4, node), GroupReady)
         assert [facts.device.index for facts in ready.ranks] == [0, 1, 2, 3]
         for facts in ready.ranks:
             variables = facts.environment.variables
@@ -103,10 +103,10 @@ def test_ranks_get_the_devices_of_the_node_that_was_chosen_in_order_and_unmasked
 
 
 def test_two_groups_on_one_node_never_share_a_device(
-    simulated: Simulated, start_group: Callable[[RayNode, int], RayGroup]
+    simulated: Simulated, start_group: Callable[..., RayGroup]
 ) -> None:
     node = simulated.nodes[0]
-    both = [wait_for(start_group(node, 2), GroupReady) for _ in range(2)]
+    both = [wait_for(start_group(2, node), GroupReady) for _ in range(2)]
     indices = [facts.device.index for ready in both for facts in ready.ranks]
     assert sorted(indices) == [0, 1, 2, 3]
 

@@ -23,7 +23,7 @@ from workers.contract.errors import (
 from workers.contract.group_events import Blame
 from workers.ray_group.causes import hang, is_death, loss_of, not_placed, overrun
 from workers.ray_group.last_words import LastWords
-from workers.ray_group.request import GroupRequest
+from workers.ray_group.request import GroupRequest, Host
 
 
 def died(message: str) -> ActorDiedError:
@@ -165,8 +165,7 @@ def test_ranks_that_answer_but_do_not_finish_are_named() -> None:
 def test_what_nobody_has_is_told_from_what_is_taken(state: str, blame: Blame, code: str) -> None:
     request = GroupRequest(
         group_id="g",
-        node_id="n",
-        address="10.0.0.1",
+        hosts=(Host(node_id="n", address="10.0.0.1"),),
         device_kind="cuda",
         num_ranks=8,
         degrees=(8,),

@@ -49,7 +49,11 @@ def test_a_device_that_the_host_does_not_show_is_refused_with_both_sides_named()
     ids=["numbers", "by size, not as text", "uuids", "no devices"],
 )
 def test_ranks_are_given_out_by_lowest_device(reserved: list[str], order: tuple[int, ...]) -> None:
-    assert rank_order(reserved) == order
+    assert rank_order(reserved, hosts=[0] * len(reserved)) == order
+
+
+def test_ranks_fill_one_host_after_the_other() -> None:
+    assert rank_order(["1", "0", "1", "0"], hosts=[0, 0, 1, 1]) == (1, 0, 3, 2)
 
 
 def test_ranks_go_round_the_cores_the_process_may_use() -> None:

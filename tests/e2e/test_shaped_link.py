@@ -1,0 +1,89 @@
+"""Tensor parallelism across a shaped link, for real: two network namespaces on this machine."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.isolation import ROOT, processes_of
+from tests.shaped_link import sweeper
+from tests.shaped_link.hosts import obstacle
+
+OBSTACLE = obstacle()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(OBSTACLE is not None, reason=OBSTACLE or ""),
+]
+
+HOLD = """
+import subprocess, sys, time
+from pathlib import Path
+from tests.shaped_link.hosts import two_hosts
+with two_hosts(Path(sys.argv[1])) as hosts:
+    subprocess.Popen(hosts.on(1, "sleep", "600"))
+    time.sleep(0.3)
+    print(*hosts.namespaces, hosts.folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_killed_demo_leaves_no_namespace_and_no_process(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as demo:
+        assert demo.stdout is not None
+        first, second, folder = demo.stdout.readline().split()
+        assert {first, second} <= set(sweeper.known())
+        (held,) = sweeper.pids_in(second)
+        demo.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while {first, second} & set(sweeper.known()) or Path(folder).exists():
+        assert time.monotonic() < deadline, "the sweeper did not come"
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(held, 0)
+
+
+def test_a_later_run_removes_what_a_dead_demo_and_its_sweeper_left() -> None:
+    left = f"{sweeper.PREFIX}4194305-1-a"  # no process has so high a number
+    alive = sweeper.name_of(os.getpid(), "a")
+    for name in (left, alive):
+        subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        sweeper.remove_stale()
+        known = sweeper.known()
+        assert left not in known
+        assert alive in known
+    finally:
+        sweeper.remove([alive])
+
+
+@pytest.mark.alone
+def test_two_ranks_across_a_slow_link_lose_more_the_slower_it_is(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.shaped_link", "--quick", "--home", tmp_path / "home"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "160"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shown = done.stdout
+    assert done.returncode == 0, shown + done.stderr
+    rows = re.findall(r"^ *(unshaped|100mbit) +(\d+) .* (\d+)% +(\d+)% *$", shown, re.MULTILINE)
+    efficiency = {(link, int(batch)): int(share) for link, batch, share, _ in rows}
+    predicted = {(link, int(batch)): int(share) for link, batch, _, share in rows}
+    assert len(efficiency) == 4, shown
+    assert efficiency["100mbit", 64] < efficiency["unshaped", 64], shown
+    assert abs(predicted["100mbit", 64] - efficiency["100mbit", 64]) < 25, shown
+    assert len(re.findall(r"^network_\w+: tp_degree 2 .*; predicted: ", shown, re.MULTILINE)) == 2
+    assert "claim 24" in shown
+    assert sweeper.known() == []
+    assert processes_of(tmp_path / "home") == []

@@ -1,0 +1,52 @@
+from service.dispatch.inventory import Changes
+from service.dispatch.placement import link_class
+from service.dispatch.spans import Spans, joined
+from tests.unit.dispatch.builders import CPU
+from tests.unit.dispatch.builders import node as node_of
+from workers.contract.hardware import NodeFacts
+from workers.ray_group.request import GroupRequest, Host
+
+
+def node(name: str) -> NodeFacts:
+    return node_of(CPU).model_copy(update={"name": name})
+
+
+def test_one_node_at_a_time_passes_as_it_is() -> None:
+    spans = Spans(1, link="network")
+    assert spans.take(Changes(arrived=(node("a"), node("b")))).arrived == (node("a"), node("b"))
+    assert spans.members("a") == ("a",)
+    assert spans.take(Changes(left=("a",))).left == ("a",)
+
+
+def test_nodes_are_joined_once_enough_are_there_and_parted_when_one_leaves() -> None:
+    spans = Spans(2, link="network_1gbit")
+    assert spans.take(Changes(arrived=(node("b"),))).arrived == ()
+    assert not spans.has_any
+    (both,) = spans.take(Changes(arrived=(node("a"),))).arrived
+    assert both.name == "a+b"
+    assert both.num_slots == 2 * node("a").num_slots
+    assert both.hardware.hardware_key != node("a").hardware.hardware_key
+    assert spans.members("a+b") == ("a", "b")
+    assert spans.take(Changes(left=("a",))).left == ("a+b",)
+    (again,) = spans.take(Changes(arrived=(node("c"),))).arrived
+    assert again.name == "b+c"
+
+
+def test_a_link_between_nodes_is_the_class_of_what_runs_over_it() -> None:
+    both = joined([node("a"), node("b")], link="network_1gbit")
+    assert link_class(both, [0, 1]) == "network_1gbit"
+
+
+def test_ranks_are_dealt_out_in_equal_blocks() -> None:
+    hosts = tuple(Host(node_id=str(k), address=f"10.0.0.{k}") for k in range(2))
+    request = GroupRequest(
+        group_id="g",
+        hosts=hosts,
+        device_kind="cpu",
+        num_ranks=4,
+        degrees=(4,),
+        cpus_per_rank=1,
+        log_dir="logs",
+    )
+    assert request.seats == (0, 0, 1, 1)
+    assert request.address == "10.0.0.0"
