@@ -31,7 +31,7 @@ SWEEP = {
     "sampling": {"max_time_s": 0.5, "min_steps": 5},
 }
 QUICK_SWEEP = {**SWEEP, "batch": [1, 64], "replicates": 1, "sampling": {"max_time_s": 0.2}}
-COLUMNS = ("link", "batch", "tp 1", "tp 2", "predicted", "speed-up", "efficiency", "predicted ")
+COLUMNS = ("link", "batch", "tp 1", "tp 2", "predicted", "gain", "eff.", "predicted ")
 
 
 def main() -> int:
