@@ -47,8 +47,8 @@ def choose_core(rank: int, *, usable_cores: Sequence[int]) -> DeviceChoice:
 def rank_order(reserved_ids: Sequence[str], *, hosts: Sequence[int]) -> tuple[int, ...]:
     """Positions of the actors in rank order: by host, then by lowest device.
 
-    So neighbours are neighbours. Numbers come in order of size; names (UUIDs) have no order of their
-    own and sort as text.
+    So neighbours are neighbours. Numbers come in order of size; names (UUIDs) have no order of
+    their own and sort as text.
     """
 
     def key(position: int) -> tuple[int, bool, int, str]:
