@@ -112,17 +112,36 @@ def _judge(point: PointSpec, nodes: Sequence[NodeFacts], *, beside: int) -> Reje
         )
     if _fits(point, nodes, beside=beside):
         return None
+    return _too_large(point, nodes, beside=beside)
+
+
+def _too_large(point: PointSpec, nodes: Sequence[NodeFacts], *, beside: int) -> Rejection:
     needed = estimated_bytes(point) + beside
     memory = max(n.slot_memory_bytes for n in nodes if n.num_slots >= point.tp_degree)
+    batch = _largest_batch(point, room=memory - beside)
     return Rejection(
         spec=point,
-        field="estimated_bytes",
-        value=needed,
+        field="batch" if batch else "estimated_bytes",
+        value=point.batch if batch else needed,
         reason=f"a rank needs an estimated {_gib(needed)} GiB{_cache(point)}"
         f"{' for both points of the pair' if beside else ''}, "
-        f"and the largest known device has {_gib(memory)} GiB",
+        f"and the largest known device has {_gib(memory)} GiB"
+        + (f"; a batch up to {batch} fits" if batch else ""),
         valid_tp_degrees=_degrees(point, lambda p: _fits(p, nodes, beside=beside)),
     )
+
+
+def _largest_batch(point: PointSpec, *, room: int) -> int:
+    """The largest that fits, but for rounding, and 0 where not even one sequence does.
+
+    What a point takes grows by as much with each sequence.
+    """
+    alone, all_of_it = (
+        estimated_bytes(point.model_copy(update={"batch": batch})) for batch in (1, point.batch)
+    )
+    if alone > room or point.batch == 1:
+        return 0
+    return 1 + int((room - alone) / (all_of_it - alone + 1) * (point.batch - 1))
 
 
 def _fits(point: PointSpec, nodes: Sequence[NodeFacts], *, beside: int) -> bool:

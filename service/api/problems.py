@@ -120,7 +120,7 @@ def field_errors(errors: Sequence[Mapping[str, Any]]) -> tuple[FieldError, ...]:
 
 def summary(errors: Sequence[FieldError]) -> str:
     """The first error in one line, and how many more there are."""
-    first = f"{errors[0].pointer}: {errors[0].detail}"
+    first = ": ".join(filter(None, (errors[0].pointer, errors[0].detail)))
     return first if len(errors) == 1 else f"{first} (and {len(errors) - 1} more)"
 
 

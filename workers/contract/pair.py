@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from workers.contract.axes import Arrangement, CollectiveImpl, Dtype, Overlap
 from workers.contract.frozen import Frozen
@@ -49,29 +49,33 @@ class Pair(Frozen):
     """Two values of one axis, the first being what the second is compared with."""
 
     axis: Annotated[PairAxis, BeforeValidator(_shareable, json_schema_input_type=PairAxis)]
-    values: tuple[str, ...] = Field(default=(), max_length=2)
+    values: tuple[str, ...] = Field(default=(), max_length=2, validate_default=True)
     """Two different values of the axis; none for `same`."""
 
-    @model_validator(mode="after")
-    def _names_two_values_of_the_axis(self) -> Self:
-        if self.axis is PairAxis.SAME:
-            if self.values:
-                raise ValueError("values: a pair of the same point twice has none; leave them out")
-            return self
-        known = VALUES[self.axis]
-        found = {_plain(value) for value in self.values}
-        if len(self.values) != len(found) or len(found) != 2 or not found <= set(known):  # noqa: PLR2004 - a pair
-            named = ", ".join(self.values) or "none"
+    @field_validator("values")
+    @classmethod
+    def _are_two_values_of_the_axis(
+        cls, values: tuple[str, ...], info: ValidationInfo
+    ) -> tuple[str, ...]:
+        axis = info.data.get("axis")
+        if axis is None:  # which is refused by itself
+            return values
+        if axis is PairAxis.SAME:
+            if values:
+                raise ValueError("a pair of the same point twice has no values; leave them out")
+            return values
+        known = VALUES[axis]
+        found = {_plain(value) for value in values}
+        if len(values) != len(found) or len(found) != 2 or not found <= set(known):  # noqa: PLR2004 - a pair
             raise ValueError(
-                f"values: a pair has two different values of {self.axis}, out of "
-                f"{', '.join(known)}; got {named}"
+                f"a pair has two different values of {axis}; it works for {', '.join(known)}"
             )
         if Arrangement.LAYER_SPLIT in found:
             raise ValueError(
-                "values: layer_split passes through tp_degree layers and the others through one: "
-                "points of a pair do one amount of work; any two other arrangements work"
+                "layer_split passes through tp_degree layers and the others through one: points "
+                "of a pair do one amount of work; any two other arrangements work"
             )
-        return self
+        return values
 
     def points(self, base: PointSpec) -> tuple[PointSpec, PointSpec]:
         """Return the two points that one combination of the other axes becomes."""

@@ -3,7 +3,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    Strict,
+    StrictBool,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
 
 from workers.contract.axes import (
     Arrangement,
@@ -102,34 +110,41 @@ class SweepSpec(Frozen):
     priority: StrictInt = Field(default=0, ge=-100, le=100)
     tags: dict[Label, Label] = Field(default_factory=dict, max_length=50)
 
-    @model_validator(mode="after")
-    def _axes_name_each_value_once(self) -> Self:
-        for axis in AXES:
-            times = Counter(getattr(self, axis))
-            repeated = next((value for value, count in times.items() if count > 1), None)
-            if repeated is not None:
-                shown = repeated.name if isinstance(repeated, ModelShape) else repeated
-                raise ValueError(f"{axis} names {shown!s} twice; each value once is enough")
-        return self
+    @field_validator(*AXES)
+    @classmethod
+    def _names_each_value_once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
+        times = Counter(values)
+        repeated = next((value for value, count in times.items() if count > 1), None)
+        if repeated is not None:
+            shown = repeated.name if isinstance(repeated, ModelShape) else repeated
+            raise ValueError(f"{shown!s} is named twice; each value once is enough")
+        return values
 
-    @model_validator(mode="after")
-    def _pair_has_its_axis_for_itself(self) -> Self:
-        if self.pair is None or self.pair.axis is PairAxis.SAME:
-            return self
-        axis = self.pair.axis.value
-        if getattr(self, axis) != type(self).model_fields[axis].default:
-            raise ValueError(f"{axis} is what the pair differs in; name its values in pair alone")
-        return self
+    @field_validator("pair")
+    @classmethod
+    def _has_its_axis_for_itself(cls, pair: Pair | None, info: ValidationInfo) -> Pair | None:
+        if pair is None or pair.axis is PairAxis.SAME:
+            return pair
+        axis = pair.axis.value
+        usual = cls.model_fields[axis].default
+        if info.data.get(axis, usual) != usual:
+            given = ", ".join(info.data[axis])
+            raise ValueError(
+                f"{axis} is what the pair differs in, and the sweep gives it as {given} too; name "
+                "its values in pair alone"
+            )
+        return pair
 
-    @model_validator(mode="after")
-    def _only_a_range_of_batches_is_refined(self) -> Self:
-        if self.refine is None:
-            return self
-        if self.pair is not None:
+    @field_validator("refine")
+    @classmethod
+    def _has_a_range_to_refine(cls, refine: MaybeRefine, info: ValidationInfo) -> MaybeRefine:
+        if refine is None:
+            return refine
+        if info.data.get("pair") is not None:
             raise ValueError("refine looks for break-evens, which a pair does not have")
-        if len(self.batch) < 2:  # noqa: PLR2004 - a bracket has two ends
+        if len(info.data.get("batch", (1, 2))) < 2:  # noqa: PLR2004 - a bracket has two ends
             raise ValueError("refine needs at least two batches, between which it halves")
-        return self
+        return refine
 
     @property
     def num_combinations(self) -> int:

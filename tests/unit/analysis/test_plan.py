@@ -1,10 +1,13 @@
 from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.analysis import plan
 from service.errors import InvalidSpecError, QuotaError
 from tests.unit.api.nodes import GIB, node
+from workers.contract.axes import Phase
 from workers.contract.hardware import NodeFacts
 from workers.contract.memory import estimated_bytes
 from workers.contract.sweep import SweepSpec
@@ -150,3 +153,30 @@ def test_a_sweep_of_such_an_implementation_alone_is_refused_naming_the_field() -
     with pytest.raises(InvalidSpecError, match="devices lack two_shot") as caught:
         plan.refuse_nothing_left(expansion)
     assert caught.value.errors[0].pointer == "/collective_impl"
+
+
+@given(
+    phase=st.sampled_from(list(Phase)),
+    batch=st.integers(min_value=2, max_value=1 << 16),
+    seq=st.integers(min_value=1, max_value=4096),
+    share=st.floats(min_value=0.01, max_value=0.99),
+)
+def test_the_batch_that_is_said_to_fit_does_and_hardly_more(
+    phase: Phase, batch: int, seq: int, share: float
+) -> None:
+    asked = spec(
+        models="llama-2-7b", blocks="layer", phase=phase, batch=batch, seq=seq, tp_degree=2
+    )
+    (point,) = asked.expand().points
+    room = int(share * estimated_bytes(point))
+    nodes = [node(num_slots=8, slot_memory_bytes=room)]
+    (rejection,) = plan.expand(asked, nodes=nodes, max_points=9).rejected
+    if rejection.field == "estimated_bytes":
+        assert estimated_bytes(point.model_copy(update={"batch": 1})) > room
+        return
+    assert (rejection.field, rejection.value) == ("batch", batch)
+    largest = int(rejection.reason.split("a batch up to ")[1].split()[0])
+    below, above = (
+        estimated_bytes(point.model_copy(update={"batch": b})) for b in (largest, largest + 2)
+    )
+    assert below <= room < above

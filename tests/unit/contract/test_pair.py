@@ -59,9 +59,12 @@ def test_a_point_is_the_same_in_a_pair_as_alone() -> None:
         ({"axis": "batch"}, "cannot differ in batch; a pair works for"),
         ({"axis": "weather"}, "a pair works for: overlap, arrangement, collective_impl, dtype"),
         ({"axis": 3}, "a pair works for"),
-        ({"axis": "dtype"}, "out of float32, bfloat16, float16; got none"),
+        (
+            {"axis": "dtype"},
+            "two different values of dtype; it works for float32, bfloat16, float16",
+        ),
         ({"axis": "dtype", "values": ["float32", "float32"]}, "two different values of dtype"),
-        ({"axis": "dtype", "values": ["float32", "int8"]}, "got float32, int8"),
+        ({"axis": "dtype", "values": ["float32", "int8"]}, "two different values of dtype"),
         ({"axis": "collective_impl", "values": ["auto", "backend"]}, "two different values"),
         ({"axis": "same", "values": ["float32"]}, "leave them out"),
     ],
@@ -69,6 +72,13 @@ def test_a_point_is_the_same_in_a_pair_as_alone() -> None:
 def test_a_pair_that_cannot_be_is_refused_with_what_works(pair: object, complaint: str) -> None:
     with pytest.raises(ValidationError, match=complaint):
         sweep(pair)
+
+
+def test_what_is_wrong_with_a_pair_is_found_at_its_field() -> None:
+    for pair, field in (({"axis": "dtype"}, "values"), ({"axis": "batch"}, "axis")):
+        with pytest.raises(ValidationError) as caught:
+            sweep(pair)
+        assert [error["loc"] for error in caught.value.errors()] == [("pair", field)]
 
 
 def test_a_stack_of_layers_is_another_amount_of_work_than_one() -> None:
@@ -79,8 +89,9 @@ def test_a_stack_of_layers_is_another_amount_of_work_than_one() -> None:
 
 def test_the_axis_of_the_pair_is_not_named_twice() -> None:
     pair = {"axis": "dtype", "values": ["float32", "bfloat16"]}
-    with pytest.raises(ValidationError, match="name its values in pair alone"):
+    with pytest.raises(ValidationError, match="gives it as float16 too; name its") as caught:
         sweep(pair, dtype="float16")
+    assert caught.value.errors()[0]["loc"] == ("pair",)
     assert sweep(pair, dtype="float32").expand().trials, "its default is what is left out"
 
 

@@ -118,8 +118,8 @@ def test_whole_seconds_are_seconds() -> None:
 
 
 def test_value_named_twice_is_reported() -> None:
-    assert "batch names 8 twice" in faults(batch=[8, 1, 8])[()]
-    assert "models names gpt2 twice" in faults(models=["gpt2", "GPT2"])[()]
+    assert "8 is named twice" in faults(batch=[8, 1, 8])["batch",]
+    assert "gpt2 is named twice" in faults(models=["gpt2", "GPT2"])["models",]
 
 
 def test_wrong_value_alone_is_reported_once() -> None:
