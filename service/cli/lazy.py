@@ -55,6 +55,9 @@ COMMANDS: Mapping[str, Entry] = {
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
     "curves": Entry("curves", "Show collective times over message sizes.", READ),
     "topology": Entry("topology", "Explain what `nvidia-smi topo -m` printed.", READ),
+    "fleet": Entry(
+        "fleet", "Show which nodes are slower than their peers, noisy, flaky or missing.", READ
+    ),
     "nodes": Entry("nodes", "List the machines that measure.", READ),
     "detect": Entry(
         "detect", "Find change points, drift and spikes in any series; needs no server.", READ

@@ -34,20 +34,22 @@ class Night:
     at: datetime
 
 
-def nights(session: Session, policy: str, *, until: Night) -> list[Night]:
+def nights(
+    session: Session, policy: str, *, until: Night | None = None, limit: int = MOST_NIGHTS
+) -> list[Night]:
     """The newest of a schedule's name, oldest first, up to a given one."""
     chosen = (
         select(SweepRow.id, SweepRow.created_at)
         .join(SweepTagRow, SweepTagRow.sweep_id == SweepRow.id)
         .where(
-            SweepTagRow.key == TAG,
-            SweepTagRow.value == policy,
-            SweepRow.finished_at.is_not(None),
-            tuple_(SweepRow.created_at, SweepRow.id) <= (until.at, until.sweep_id),
+            SweepTagRow.key == TAG, SweepTagRow.value == policy, SweepRow.finished_at.is_not(None)
         )
         .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
-        .limit(MOST_NIGHTS)
+        .limit(limit)
     )
+    if until is not None:
+        last = (until.at, until.sweep_id)
+        chosen = chosen.where(tuple_(SweepRow.created_at, SweepRow.id) <= last)
     return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
 
 

@@ -25,6 +25,9 @@ AT_ONCE = 0.10
 FLAKY_EFFECT, FLAKY_SHARE = 0.04, 0.05
 """A node is flaky where more than this share of its results is this much above its peers'."""
 
+PAST_NIGHTS, FEWEST_PAST = 20, 6
+"""How far back a node without peers is held against itself."""
+
 NEIGHBOURHOOD = 7
 """Nights about a result, its own among them."""
 
@@ -64,6 +67,20 @@ def scores(residuals_NCT: Values, cases: Sequence[int]) -> Scores:
     return Scores(effect=_median(chosen, axis=1), z=_median(z, axis=1))
 
 
+def past_residuals(times_NCT: Values) -> Values:
+    """Logarithm of each time over the node's own median of the nights before."""
+    logs = np.log(times_NCT)
+    return np.asarray(logs - _median(_past(logs), axis=3))
+
+
+def past_scores(residuals_NCT: Values, cases: Sequence[int]) -> Scores:
+    """Score nodes that have too few peers; a change that lasts fades as it becomes their past."""
+    chosen = residuals_NCT[:, list(cases)]
+    spread = MAD_TO_SIGMA * _median(np.abs(_past(chosen)), axis=3)
+    z = chosen / np.maximum(spread, SMALLEST_NOISE)
+    return Scores(effect=_median(chosen, axis=1), z=_median(z, axis=1))
+
+
 def flaky(residuals_NCT: Values) -> Flags:
     """Of each node: whether too many of its results are far above its peers', here and there.
 
@@ -84,6 +101,14 @@ def missing_since(times_NCT: Values) -> tuple[int | None, ...]:
     nights = [np.flatnonzero((~np.isnan(times_NCT[i])).any(axis=0)) for i in range(num_nodes)]
     since = [int(known[-1]) + 1 if known.size else 0 for known in nights]
     return tuple(None if night == num_nights else night for night in since)
+
+
+def _past(values_NCT: Values) -> Values:
+    """The nights before each night, N by C by T by nights; all NaN where too few are known."""
+    padded = np.pad(values_NCT, ((0, 0), (0, 0), (PAST_NIGHTS, 0)), constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(padded[..., :-1], PAST_NIGHTS, axis=2)
+    few = np.sum(~np.isnan(windows), axis=3) < FEWEST_PAST
+    return np.where(few[..., None], np.nan, windows)
 
 
 def _median(values: Values, *, axis: int) -> Values:

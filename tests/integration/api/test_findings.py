@@ -76,3 +76,14 @@ def test_the_list_is_filtered(client: TestClient, finding_id: str) -> None:
     assert ids("state=dismissed") == ids("cause=link") == ids("policy=x") == []
     assert client.get("/v1/findings?state=x").status_code == 422
     assert client.get("/v1/findings/x").status_code == 404
+
+
+def test_the_fleet_is_shown_night_by_night(client: TestClient, finding_id: str) -> None:
+    assert finding_id
+    (fleet,) = client.get("/v1/fleet?nights=12").json()["items"]
+    assert (fleet["policy"], fleet["basis"], len(fleet["nights"])) == ("nightly", "own_past", 12)
+    (node,) = fleet["nodes"]
+    assert (node["node"], len(node["scores"]), node["missing_since"]) == ("a", 12, None)
+    assert node["noise_grade"] == "A"
+    assert client.get("/v1/fleet?policy=x").status_code == 404
+    assert client.get("/v1/fleet?nights=4").status_code == 422
