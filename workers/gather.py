@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import mean
 
 from workers.contract.axes import GroupKind, Pass
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.trial import (
     CollectiveTiming,
     RankResult,
@@ -68,7 +68,7 @@ def gather(
     )
 
 
-def _by_collective(spec: PointSpec, ranks: Sequence[RankResult]) -> Iterable[tuple[Span, ...]]:
+def _by_collective(spec: Measurable, ranks: Sequence[RankResult]) -> Iterable[tuple[Span, ...]]:
     """Bring the spans of each collective together, from all ranks that took part in it."""
     if spec.num_layers == 1:
         return zip(*(result.spans for result in ranks), strict=True)

@@ -16,7 +16,7 @@ from workers.contract.errors import (
 )
 from workers.contract.hardware import Environment
 from workers.contract.host_state import HostState
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.profile import Profile
 from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
 from workers.prepare import Place, Seat, Subject, prepare
@@ -169,7 +169,7 @@ def check_orders_agree(order: TrialOrder, peers: Peers) -> None:
         raise OrderMismatchError(msg)
 
 
-def check_launch(spec: PointSpec, device: torch.device) -> None:
+def check_launch(spec: Measurable, device: torch.device) -> None:
     """Refuse on every rank what the device cannot start."""
     if spec.launch is Launch.CUDA_GRAPH and device.type != "cuda":
         msg = f"launch=cuda_graph needs a CUDA device, and this is {device.type}; "

@@ -6,6 +6,7 @@ Legend: B batch, S sequence, H hidden.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import assert_never
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from torch import Tensor
 from workers.contract.axes import Launch, Pass
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
+from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable
 from workers.contract.trial import Proof
 from workers.contract.workload import Message, expected_messages, messages_of_rank
 from workers.runtime.watch import HostWatch
@@ -23,6 +25,7 @@ from workers.timing.spans import Spans, spans_for
 from workers.timing.standalone import StandaloneStep
 from workers.tp.blocks import ShardedBlock, draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.product import ProductStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Place:
 
     number: int
     """1 for the second point of a pair, else 0."""
-    spec: PointSpec
+    spec: Measurable
     seat: Seat
     proof: Proof
     """What was shown of the same shape, degree and dtype on this group before."""
@@ -132,7 +135,7 @@ def step_of(
     return ForwardStep(block, x_BSH, group)
 
 
-def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
+def _spans(spec: Measurable, seat: Seat) -> dict[Pass, Spans]:
     """Make a recorder for what the step waits for, and one for what runs under its compute."""
     by_pass: dict[Pass, list[Message]] = {}
     for message in messages_of_rank(spec, seat.rank):
@@ -146,8 +149,35 @@ def _spans(spec: PointSpec, seat: Seat) -> dict[Pass, Spans]:
     }
 
 
-def _steps(spec: PointSpec, seed: int, seat: Seat, spans: Mapping[Pass, Spans]) -> dict[Pass, Step]:
-    """Make the step of each pass over one block and one input.
+def _steps(
+    spec: Measurable, seed: int, seat: Seat, spans: Mapping[Pass, Spans]
+) -> dict[Pass, Step]:
+    """Make the step of each pass."""
+    match spec:
+        case PointSpec():
+            return _steps_of_block(spec, seed, seat, spans)
+        case CollectiveProbe():
+            ways = {Pass.CLEAN: seat.group.collectives, Pass.SPLIT: spans[Pass.SPLIT]}
+            return {
+                kind: StandaloneStep(
+                    collectives,
+                    messages=expected_messages(spec),
+                    num_ranks=spec.tp_degree,
+                    device=seat.device,
+                    dtype=getattr(torch, spec.dtype),
+                )
+                for kind, collectives in ways.items()
+            }
+        case GemmProbe():
+            return {Pass.CLEAN: ProductStep.draw(spec, seed=seed, device=seat.device)}
+        case _:
+            assert_never(spec)
+
+
+def _steps_of_block(
+    spec: PointSpec, seed: int, seat: Seat, spans: Mapping[Pass, Spans]
+) -> dict[Pass, Step]:
+    """Make the steps over one block and one input.
 
     The input is the same on all ranks, unless each is given its share of the tokens.
     """

@@ -16,6 +16,7 @@ from workers.contract.errors import DeviceMemoryError, RendezvousError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
 from workers.contract.hardware import DeviceFacts
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.trial import Proof, RankResult, TrialOrder
 from workers.measure import check_orders_agree, measure
 from workers.prepare import Place, Seat, Subject, prepare
@@ -30,6 +31,7 @@ from workers.timing.peers import Peers
 from workers.tp.collectives.members import Members, OpenCollectives
 from workers.tp.collectives.registry import open_collectives
 from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.probe_proof import prove_probe
 from workers.tp.proof import prove
 
 PROOF_SEED = 20_190_917  # the day Megatron-LM was posted; any number would do
@@ -55,7 +57,7 @@ class Rank:
         self._timeout_s = 0.0
         self._seats: dict[tuple[int, CollectiveImpl], Seat] = {}
         self._opened: list[OpenCollectives] = []
-        self._proofs: dict[PointSpec, Proof] = {}
+        self._proofs: dict[Measurable, Proof] = {}
         self._measuring: str | None = None
         gc.freeze()  # what torch's import left would make every trial's collection take 0.1 s
 
@@ -195,19 +197,26 @@ class Rank:
         self._opened.append(opened)
         return replace(group, collectives=opened, wires=opened.wires)
 
-    def _proof(self, point: PointSpec, order: TrialOrder, seat: Seat) -> Proof:
+    def _proof(self, point: Measurable, order: TrialOrder, seat: Seat) -> Proof:
         """Return the proof of this shape, degree and phase; it does not depend on batch and seq."""
-        shape = point.model_copy(update={"batch": 1, "seq": 1})
+        shape = point
+        if isinstance(point, PointSpec):
+            shape = point.model_copy(update={"batch": 1, "seq": 1})
         if shape not in self._proofs:
             check_orders_agree(order, seat.peers)
-            self._proofs[shape] = prove(
-                point,
-                group=seat.group,
-                device=self._device,
-                seed=PROOF_SEED,
-                reference_dtype=torch.float64 if self._device.type == "cpu" else torch.float32,
-            )
+            self._proofs[shape] = self._prove(point, seat)
         return self._proofs[shape]
+
+    def _prove(self, point: Measurable, seat: Seat) -> Proof:
+        if not isinstance(point, PointSpec):
+            return prove_probe(point, group=seat.group, device=self._device, seed=PROOF_SEED)
+        return prove(
+            point,
+            group=seat.group,
+            device=self._device,
+            seed=PROOF_SEED,
+            reference_dtype=torch.float64 if self._device.type == "cpu" else torch.float32,
+        )
 
 
 def _watch(device: torch.device, facts: DeviceFacts) -> HostWatch:

@@ -9,7 +9,7 @@ from workers.contract.launching import judge_launch_on
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, working_degrees
-from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.sweep import Expansion, SweepFrame, SweepSpec
 from workers.contract.workload import cached_per_rank
 
 GROUP_START_S = 6.0
@@ -24,16 +24,16 @@ def expand(spec: SweepSpec, *, nodes: Sequence[NodeFacts], max_points: int) -> E
     node is of the kind the sweep asks for.
     """
     _refuse_too_many(spec, max_points=max_points)
-    candidates = _candidates(spec, nodes)
+    possible = candidates(spec, nodes)
     expansion = spec.expand()
-    if not candidates:
+    if not possible:
         return expansion
     beside = _bytes_beside(expansion)
     return expansion.without(
         lambda point: (
-            _judge(point, candidates, beside=beside.get(point.spec_key, 0))
-            or judge_impl_on(point, candidates)
-            or judge_launch_on(point, candidates)
+            _judge(point, possible, beside=beside.get(point.spec_key, 0))
+            or judge_impl_on(point, possible)
+            or judge_launch_on(point, possible)
         )
     )
 
@@ -63,15 +63,11 @@ def estimated_s(spec: SweepSpec, *, num_points: int) -> float:
     return spec.replicates * per_replicate if num_points else 0.0
 
 
-def _refuse_too_many(spec: SweepSpec, *, max_points: int) -> None:
-    if spec.num_combinations > max_points:
-        msg = (
-            f"the grid has {spec.num_combinations} combinations, and a sweep may have {max_points}"
-        )
-        raise QuotaError(msg, errors=(FieldError(pointer="", detail=msg),))
+def candidates(spec: SweepFrame, nodes: Sequence[NodeFacts]) -> list[NodeFacts]:
+    """Return the nodes that may measure it; none where none is known.
 
-
-def _candidates(spec: SweepSpec, nodes: Sequence[NodeFacts]) -> list[NodeFacts]:
+    InvalidSpecError where nodes are known, but none of the kind that is asked for.
+    """
     wanted = (spec.where.accelerator or "").lower()
     found = [node for node in nodes if wanted in node.hardware.accelerator.lower()]
     if nodes and not found:
@@ -83,6 +79,14 @@ def _candidates(spec: SweepSpec, nodes: Sequence[NodeFacts]) -> list[NodeFacts]:
             errors=(FieldError(pointer=pointer, detail=detail),),
         )
     return found
+
+
+def _refuse_too_many(spec: SweepSpec, *, max_points: int) -> None:
+    if spec.num_combinations > max_points:
+        msg = (
+            f"the grid has {spec.num_combinations} combinations, and a sweep may have {max_points}"
+        )
+        raise QuotaError(msg, errors=(FieldError(pointer="", detail=msg),))
 
 
 def _bytes_beside(expansion: Expansion) -> dict[str, int]:

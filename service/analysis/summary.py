@@ -5,6 +5,7 @@ median over the steps of its pass (MEASURING: per step the maximum over ranks, t
 """
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from service.analysis.control import ControlSummary, control_time
 from service.errors import ServiceError
 from workers.contract.axes import Collective, Pass
 from workers.contract.frozen import Frozen
+from workers.contract.point import PointSpec
+from workers.contract.probe import CollectiveProbe, GemmProbe
 from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
 
 
@@ -109,14 +112,12 @@ class TrialSummary(Frozen):
 
 def summarise(result: TrialResult) -> TrialSummary:
     """Take each step's slowest rank, then medians. EmptyTrialError where there is nothing."""
-    alone = result.point.tp_degree == 1
     clean, forward = _slowest(result, Pass.CLEAN)
     step_us = _median_us(clean)
     split_us = step_us
     in_step = [timing for timing in result.collectives if timing.timed_in is Pass.SPLIT]
     if in_step or Pass.SPLIT in result.samples:
         split_us = _median_us(_slowest(result, Pass.SPLIT)[0])
-    compute_us = step_us if alone else _median_us(_compute(result))
     collectives = tuple(_collective(timing) for timing in result.collectives)
     low, high = np.quantile(clean, (0.1, 0.9)) / 1e3
     return TrialSummary(
@@ -125,7 +126,7 @@ def summarise(result: TrialResult) -> TrialSummary:
         enqueue_time_us=_enqueue_time_us(result),
         backward_time_us=_median_us(clean - forward),
         split_step_time_us=split_us,
-        compute_time_us=compute_us,
+        compute_time_us=_compute_time_us(result, step_us),
         wire_us=sum(item.time_us for item in collectives if item.timed_in is Pass.SPLIT),
         wait_us=sum(item.wait_us for item in collectives if item.timed_in is Pass.SPLIT),
         p10_us=float(low),
@@ -177,6 +178,19 @@ def _control(result: TrialResult) -> ControlSummary | None:
         gemm=times[Pass.CONTROL_GEMM],
         collective=times.get(Pass.CONTROL_COLLECTIVE),
     )
+
+
+def _compute_time_us(result: TrialResult, step_us: float) -> float:
+    """All of the step where nothing is sent; none of it where nothing but that is done."""
+    match result.point:
+        case CollectiveProbe():
+            return 0.0
+        case GemmProbe():
+            return step_us
+        case PointSpec():
+            return step_us if result.point.tp_degree == 1 else _median_us(_compute(result))
+        case _:
+            assert_never(result.point)
 
 
 def _compute(result: TrialResult) -> NDArray[np.int64]:

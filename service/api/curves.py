@@ -1,4 +1,4 @@
-"""Curves of collective times: brought in from nccl-tests, listed, and written in its layout."""
+"""Curves of collective times: measured or brought in, listed, and in nccl-tests' layout."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -16,7 +16,6 @@ from service.api.state import ServiceDep
 from service.reports import curves as reports
 from service.reports.curves import CurveReport
 from service.reports.prediction import HardwareName
-from service.store import curves
 
 router = APIRouter(prefix="/v1", tags=["curves"], route_class=ApiRoute)
 
@@ -48,8 +47,8 @@ def list_curves(
     """Curves by hardware, operation and number of ranks; `format=nccl-tests` is its own layout."""
     del caller
     with service.sessions.reading() as session:
-        if which.format is Format.NCCL_TESTS:
-            found = curves.list_all(session, hardware=which.hardware, operation=which.op)
-            return PlainTextResponse(as_text([curve.table for curve in found]))
-        items = reports.found(session, hardware=which.hardware, operation=which.op)
-    return Page(items=list(items), next_cursor=None)
+        found = reports.found(session, hardware=which.hardware, operation=which.op)
+    if which.format is Format.NCCL_TESTS:
+        shown = [(curve.table, f"collective_impl {curve.collective_impl}") for curve in found]
+        return PlainTextResponse(as_text(shown))
+    return Page(items=[CurveReport.of(curve) for curve in found], next_cursor=None)

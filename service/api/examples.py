@@ -72,6 +72,14 @@ SWEEPS: dict[str, Example] = {
     ),
 }
 
+CALIBRATIONS: dict[str, Example] = {
+    "everything": Example(summary="All that follows from the devices that are known", value={}),
+    "large": Example(
+        summary="Up to 256 MiB among eight GPUs of one kind",
+        value={"tp_degree": [2, 4, 8], "max_bytes": 1 << 28, "where": {"accelerator": "H100"}},
+    ),
+}
+
 TOKENS: dict[str, Example] = {
     "nightly": Example(
         summary="A job that submits and reads",

@@ -1,13 +1,13 @@
 """Sweeps: preview, create, list, show, cancel, retry, and their points."""
 
-import secrets
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field
 
 from service.analysis import plan
 from service.api.auth import Reader, Submitter
+from service.api.creation import KeyHeader, Planned, create
 from service.api.examples import SWEEPS
 from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment, Tag
@@ -18,21 +18,12 @@ from service.reports import sweeps as reports
 from service.reports.preview import PreviewReport
 from service.reports.sweeps import PointReport, SweepReport
 from service.store import sweeps
-from service.store.idempotency import IdempotencyKey, hash_of, lookup
 from service.store.states import PointState, SweepState
 from workers.contract.sweep import SweepSpec
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=ApiRoute)
 
 SweepBody = Annotated[SweepSpec, Body(openapi_examples=SWEEPS)]
-KeyHeader = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        pattern=r"^[\x21-\x7e]{1,255}$",
-        description="Send the same key again and the sweep of the first time is answered.",
-    ),
-]
 RETRY_RESPONSES: Responses = {409: {"description": "Nothing of the sweep has failed."}}
 
 
@@ -68,10 +59,13 @@ def create_sweep(
     idempotency_key: KeyHeader = None,
 ) -> SweepReport:
     """Queue every combination that can be measured; keep the others with the reason."""
-    key = None
-    if idempotency_key is not None:
-        key = IdempotencyKey(caller.id, idempotency_key, hash_of(spec))
-    report = _created_before(service, key) or _create(service, spec, caller.name, key)
+    report = create(
+        service,
+        spec,
+        caller=caller,
+        idempotency_key=idempotency_key,
+        plan=lambda: _planned(service, spec),
+    )
     response.headers["Location"] = f"/v1/sweeps/{report.id}"
     return report
 
@@ -133,27 +127,8 @@ def retry_sweep(sweep_id: str, service: ServiceDep, caller: Submitter) -> SweepR
     return SweepReport.of(sweep)
 
 
-def _created_before(service: Service, key: IdempotencyKey | None) -> SweepReport | None:
-    if key is None:
-        return None
-    with service.sessions.reading() as session:
-        sweep_id = lookup(session, principal=key.principal, key=key.key, body_hash=key.body_hash)
-        return None if sweep_id is None else reports.find(session, sweep_id)
-
-
-def _create(
-    service: Service, spec: SweepSpec, created_by: str, key: IdempotencyKey | None
-) -> SweepReport:
+def _planned(service: Service, spec: SweepSpec) -> Planned:
     with service.sessions.reading() as session:
         expansion = previews.expand(session, spec, max_points=service.settings.max_points)
     plan.refuse_nothing_left(expansion)
-    with service.sessions.writing() as session:
-        sweep = sweeps.create(
-            session,
-            spec,
-            created_by=created_by,
-            seed=secrets.randbits(31),
-            expansion=expansion,
-            idempotency=key,
-        )
-    return SweepReport.of(sweep)
+    return spec, expansion

@@ -34,6 +34,9 @@ COMMANDS: Mapping[str, Entry] = {
     "watch": Entry("watch", "Follow a sweep until it ends.", ASK),
     "cancel": Entry("cancel", "Stop what is left of a sweep.", ASK),
     "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
+    "calibrate": Entry(
+        "calibrate", "Measure collectives and matrix products, for predictions.", ASK
+    ),
     "schedule": Entry("schedule", "Measure a sweep again and again.", ASK),
     "baseline": Entry("baseline", "Pin sweeps under names to hold others against.", ASK),
     "webhook": Entry("webhook", "Tell findings to a URL, a Slack channel, by e-mail.", ASK),
@@ -54,6 +57,7 @@ COMMANDS: Mapping[str, Entry] = {
     "claims": Entry("claims", "Hold two articles about tensor parallelism to what is true.", READ),
     "memory": Entry("memory", "Plan what one GPU has to hold.", READ),
     "curves": Entry("curves", "Show collective times over message sizes.", READ),
+    "roofline": Entry("roofline", "Show what devices make of matrix products.", READ),
     "topology": Entry("topology", "Explain what `nvidia-smi topo -m` printed.", READ),
     "fleet": Entry(
         "fleet", "Show which nodes are slower than their peers, noisy, flaky or missing.", READ

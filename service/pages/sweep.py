@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.access.doors import Access
+from service.errors import NotFoundError
 from service.pages import sweep_charts, sweep_table
 from service.pages.facets import Facet
 from service.pages.house import HouseDep
@@ -17,7 +18,7 @@ from service.pages.sweep_charts import Metric
 from service.pages.sweep_table import Sorting
 from service.pages.visitor import Reader
 from service.reports import breakeven, results, sweeps
-from service.reports.sweeps import OVER
+from service.reports.sweeps import OVER, SweepReport
 from service.store.states import EventKind, PointState
 from workers.contract.sweep import SweepSpec
 
@@ -74,7 +75,8 @@ def sweep_page(
     del visitor
     with house.sessions.reading() as session:
         sweep = sweeps.find(session, sweep_id)
-        facet = Facet.of(sweep.spec, view.asked)
+        spec = _grid_of(sweep)
+        facet = Facet.of(spec, view.asked)
         chosen = facet.as_filter(sweep_id)
         measured = results.page(session, chosen, limit=MOST_RESULTS).items
         found = [result for result in measured if facet.holds(result.spec)]
@@ -88,12 +90,10 @@ def sweep_page(
             session, sweep_id, state=PointState.REJECTED, limit=MOST_LISTED
         ).items
         partial = sweeps.points(session, sweep_id, state=PointState.PARTIAL, limit=MOST_LISTED)
-        evens = [
-            one for one in breakeven.of_results(session, chosen) if one.model in sweep.spec.models
-        ]
+        evens = [one for one in breakeven.of_results(session, chosen) if one.model in spec.models]
         others = sweeps.page(session, limit=MOST_OTHERS).items
     grid = sweep_charts.grid_of(
-        found, [point for point in (*points, *rejected) if facet.holds(point.spec)]
+        found, [one for one in (*points, *rejected) if facet.holds(sweep_charts.block_of(one))]
     )
     failed = [point for point in points if point.state is PointState.FAILED]
     return page(
@@ -113,7 +113,7 @@ def sweep_page(
         failed=(*failed[:MOST_LISTED], *partial.items),
         rejected=rejected,
         others=[other for other in others if other.id != sweep.id],
-        curl=curl(sweep.spec, str(request.base_url), needs_token=house.access is Access.TOKEN),
+        curl=curl(spec, str(request.base_url), needs_token=house.access is Access.TOKEN),
         is_cut=len(measured) == MOST_RESULTS,
     )
 
@@ -133,6 +133,16 @@ def progress_fragment(
         is_over=sweep.state in OVER,
         event_kinds=list(EventKind),
     )
+
+
+def _grid_of(sweep: SweepReport) -> SweepSpec:
+    """A calibration is shown elsewhere."""
+    if not isinstance(sweep.spec, SweepSpec):
+        raise NotFoundError(
+            f"sweep {sweep.id} is a calibration; `tpsweep curves` and `tpsweep roofline`, or "
+            "GET /v1/curves and GET /v1/roofline, show what it measured"
+        )
+    return sweep.spec
 
 
 def curl(spec: SweepSpec, base_url: str, *, needs_token: bool) -> str:

@@ -17,6 +17,7 @@ from service.reports.estimates import EstimateReport
 from service.reports.result import ResultReport
 from service.reports.sweeps import PointReport
 from workers.contract.axes import Pass
+from workers.contract.point import PointSpec
 
 Place = tuple[int, int]
 """tp_degree and batch."""
@@ -71,7 +72,15 @@ class Grid:
 
 def place_of(spec_of: ResultReport | PointReport) -> Place:
     """Where it stands in its grid."""
-    return spec_of.spec.tp_degree, spec_of.spec.batch
+    spec = block_of(spec_of)
+    return spec.tp_degree, spec.batch
+
+
+def block_of(spec_of: ResultReport | PointReport) -> PointSpec:
+    """What a point of a grid is of: a block, always."""
+    if not isinstance(spec_of.spec, PointSpec):
+        raise TypeError(f"{spec_of.id} is a probe, which no grid has")
+    return spec_of.spec
 
 
 def heat(grid: Grid, metric: Metric) -> Markup:

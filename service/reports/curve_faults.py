@@ -1,10 +1,13 @@
 """Doubts about a curve, for those who read it."""
 
 from service.analysis.costmodel.accelerators import find_accelerator
-from service.analysis.costmodel.faults import Suspicion, slow_link, suspicions
+from service.analysis.costmodel.faults import Suspicion, misfits, slow_link, suspicions
 from service.analysis.nccl_tests.table import Table
 from service.store.curves import Curve
 from workers.contract.bandwidth import algbw_gb_per_s
+
+HOST_MEMORY = "host_memory"
+"""The link of ranks on a CPU."""
 
 LARGEST_NODE = 8
 """Ranks beyond which a table that names no machines may come from several."""
@@ -21,6 +24,8 @@ def doubts(curve: Curve) -> tuple[Suspicion, ...]:
         time = min(row.times_us)
         fastest[row.message_bytes] = min(time, fastest.get(row.message_bytes, time))
     sizes = sorted(fastest)
+    if curve.link_class == HOST_MEMORY:
+        return misfits(sizes, [fastest[size] for size in sizes])
     is_spread = spans_nodes(table)
     found = suspicions(sizes, [fastest[size] for size in sizes], spans_nodes=is_spread)
     slow = None if is_spread else _slow_link(curve, sizes[-1], fastest[sizes[-1]])

@@ -9,9 +9,11 @@ from sqlalchemy.orm import Session
 
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.nccl_tests.table import Reading, Row, Table
+from service.reports import measured_curves
 from service.reports.curve_faults import doubts
 from service.store import curves
-from service.store.curves import Curve
+from service.store.curves import Curve, Origin
+from workers.contract.axes import CollectiveImpl
 from workers.contract.bandwidth import algbw_gb_per_s
 from workers.contract.frozen import Frozen
 
@@ -47,15 +49,18 @@ class CurveReport(Frozen):
     """Times of one collective among one set of ranks."""
 
     id: str
+    origin: Origin
     hardware: str
     op: Operation
     dtype: str = Field(description="As nccl-tests names it.")
     num_ranks: int
     num_nodes: int | None = Field(description="Null where the file does not tell.")
+    collective_impl: CollectiveImpl
+    link_class: str | None = Field(description="Null where the file does not tell.")
     accelerator: str = Field(description="As the driver names it; empty where the file does not.")
     source: str
     imported_by: str
-    imported_at: datetime
+    imported_at: datetime = Field(description="Or measured.")
     rows: tuple[CurvePointReport, ...]
     doubts: tuple[DoubtReport, ...] = Field(
         description="What no sound machine shows: look at its configuration."
@@ -67,11 +72,14 @@ class CurveReport(Frozen):
         table = curve.table
         return cls(
             id=curve.id,
+            origin=curve.origin,
             hardware=curve.hardware,
             op=table.operation,
             dtype=table.dtype,
             num_ranks=table.num_ranks,
             num_nodes=table.num_nodes,
+            collective_impl=curve.collective_impl,
+            link_class=curve.link_class,
             accelerator=table.accelerator,
             source=curve.source,
             imported_by=curve.imported_by,
@@ -120,10 +128,12 @@ def bring_in(
 
 def found(
     session: Session, *, hardware: str | None, operation: Operation | None
-) -> Sequence[CurveReport]:
-    """Curves that match, by hardware, operation and number of ranks."""
-    chosen = curves.list_all(session, hardware=hardware, operation=operation)
-    return [CurveReport.of(curve) for curve in chosen]
+) -> Sequence[Curve]:
+    """Curves that match: measured here, then brought in; by hardware, operation and ranks."""
+    return [
+        *measured_curves.found(session, hardware=hardware, operation=operation),
+        *curves.list_all(session, hardware=hardware, operation=operation),
+    ]
 
 
 def _point(table: Table, row: Row) -> CurvePointReport:

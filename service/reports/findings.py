@@ -21,6 +21,7 @@ from service.store.results import measured
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import Hardware
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 
 SAID = {
     Cause.METHOD: "the way of measuring: the control moved too, on most nodes",
@@ -234,8 +235,8 @@ def _some(names: list[str], several: str) -> str:
     return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more {several}"
 
 
-def _label(key: str, spec: PointSpec | None) -> str:
-    if spec is None:
+def _label(key: str, spec: Measurable | None) -> str:
+    if not isinstance(spec, PointSpec):
         return key
     model = spec.model.name or f"hidden {spec.model.hidden_size}"
     extent = f"batch {spec.batch}" + (f" seq {spec.seq}" if spec.seq != 1 else "")
@@ -257,12 +258,12 @@ def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, 
 
 
 def _reproduce(
-    finding: StoredFinding, specs: dict[str, PointSpec | None], hardware: Hardware | None
+    finding: StoredFinding, specs: dict[str, Measurable | None], hardware: Hardware | None
 ) -> str:
     """Submit the case that changed most; of a control alone, the schedule's whole sweep."""
     by_effect = sorted(finding.members, key=lambda one: -abs(one.shift.effect_relative))
     spec = next((found for one in by_effect if (found := specs[one.shift.case])), None)
-    if spec is None:
+    if not isinstance(spec, PointSpec):
         return f"tpsweep schedule run {shlex.quote(finding.policy)}"
     axes = spec.model_dump(mode="json", exclude_defaults=True, exclude={"kind"})
     asked = {**axes, "replicates": 5}

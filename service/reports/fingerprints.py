@@ -10,7 +10,7 @@ from service.errors import NotFoundError
 from service.store import fingerprints as stored
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import Hardware
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 
 
 class FingerprintKind(StrEnum):
@@ -54,7 +54,7 @@ def find(session: Session, key: str) -> FingerprintReport:
     )
 
 
-def _report(key: str, kind: FingerprintKind, facts: PointSpec | Hardware) -> FingerprintReport:
+def _report(key: str, kind: FingerprintKind, facts: Measurable | Hardware) -> FingerprintReport:
     everything = dict(flat(facts.model_dump(mode="json")))
     hashed = dict(flat(facts.identity))
     return FingerprintReport(

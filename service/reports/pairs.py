@@ -15,6 +15,7 @@ from service.store.results import MeasuredTrial, measured
 from workers.contract.frozen import Frozen
 from workers.contract.pair import Pair
 from workers.contract.point import PointSpec
+from workers.contract.sweep import SweepSpec
 
 Both = tuple[MeasuredTrial, MeasuredTrial]
 """First and second point of a pair as one trial measured them."""
@@ -82,7 +83,8 @@ def find(
     """Judge what is measured of a sweep's pairs so far. NotFoundError if there is no such sweep."""
     spec = sweeps.find(session, sweep_id).spec
     trials = measured(session, ResultFilter(sweep_ids=(sweep_id,)))
-    return report(trials, sweep_id=sweep_id, pair=spec.pair, tolerance=tolerance)
+    pair = spec.pair if isinstance(spec, SweepSpec) else None
+    return report(trials, sweep_id=sweep_id, pair=pair, tolerance=tolerance)
 
 
 def report(

@@ -12,10 +12,10 @@ from service.store.pages import Page
 from service.store.points import Point
 from service.store.states import PointState, SweepState, TrialState
 from service.store.sweeps import Sweep
+from workers.contract.calibration import AnySweepSpec
 from workers.contract.frozen import Frozen
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
-from workers.contract.sweep import SweepSpec
 
 OVER = frozenset(
     {SweepState.SUCCEEDED, SweepState.PARTIAL, SweepState.FAILED, SweepState.CANCELLED}
@@ -54,7 +54,7 @@ class SweepReport(Frozen):
     created_at: datetime
     cancel_requested_at: datetime | None
     finished_at: datetime | None
-    spec: SweepSpec
+    spec: AnySweepSpec
 
     @classmethod
     def of(cls, sweep: Sweep) -> Self:
@@ -99,7 +99,7 @@ class PointReport(Frozen):
     id: str
     sweep_id: str
     position: int
-    spec: PointSpec
+    spec: Measurable
     spec_key: str
     state: PointState
     counts: dict[TrialState, int] = Field(description="Trials by state.")

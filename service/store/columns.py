@@ -49,10 +49,11 @@ class Document(TypeDecorator[Held]):
     impl = JSON(none_as_null=True)
     cache_ok = True
 
-    def __init__(self, held: type[Held]) -> None:
+    def __init__(self, held: type[Held] | TypeAdapter[Held]) -> None:
+        """An adapter is for what is not one class."""
         super().__init__()
         self.held = held
-        self._adapter: TypeAdapter[Held] = TypeAdapter(held)
+        self._adapter = held if isinstance(held, TypeAdapter) else TypeAdapter(held)
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[JsonValue]:
         """Choose jsonb where there is one."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
@@ -14,6 +15,15 @@ from service.analysis.nccl_tests.table import Table
 from service.store.clock import db_now
 from service.store.ids import new_id
 from service.store.models.curve import CurveRow
+from workers.contract.axes import CollectiveImpl
+
+
+class Origin(StrEnum):
+    """Who measured a curve."""
+
+    IMPORTED = "imported"
+    MEASURED = "measured"
+    """By a calibration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +36,11 @@ class Curve:
     source: str
     imported_by: str
     imported_at: datetime
+    """Or measured."""
+    origin: Origin = Origin.IMPORTED
+    collective_impl: CollectiveImpl = CollectiveImpl.BACKEND
+    link_class: str | None = None
+    """The worst among the ranks; None of what was brought in."""
 
 
 def add(

@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from workers.contract.hardware import Hardware
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 
 
-def spec(session: Session, spec_key: str) -> PointSpec | None:
+def spec(session: Session, spec_key: str) -> Measurable | None:
     """Of the newest point with this key, which may have been called something else before."""
     chosen = select(PointRow.spec).where(PointRow.spec_key == spec_key)
     return session.scalar(chosen.order_by(PointRow.id.desc()).limit(1))

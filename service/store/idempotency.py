@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from service.errors import IdempotencyMismatchError
 from service.store.clock import db_now
 from service.store.models.sweep import IdempotencyKeyRow
-from workers.contract.sweep import SweepSpec
+from workers.contract.calibration import AnySweepSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class IdempotencyKey:
     body_hash: str
 
 
-def hash_of(spec: SweepSpec) -> str:
+def hash_of(spec: AnySweepSpec) -> str:
     """The same for two bodies that mean the same."""
     canonical = json.dumps(spec.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

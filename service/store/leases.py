@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from workers.contract.axes import GroupKind
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sweep import Sampling
 
 DEFAULT_MAX_ATTEMPTS = 3
@@ -39,7 +39,7 @@ class Grant:
 class Lease(Grant):
     """A trial in the hands of its owner until the lease expires, with all that its ranks need."""
 
-    spec: PointSpec
+    spec: Measurable
     sampling: Sampling
     group_kind: GroupKind
     seed: int
@@ -48,7 +48,7 @@ class Lease(Grant):
     degrees: tuple[int, ...]
     """Every tp_degree of the sweep, ascending: the sub-groups to make."""
     pair_point_id: str | None
-    pair_spec: PointSpec | None
+    pair_spec: Measurable | None
     """The other point of a pair, which the trial measures by turns with its own."""
     ttl: timedelta
     """Granted time, counted from the claim; the holder counts on its own monotonic clock."""

@@ -13,7 +13,7 @@ from service.store.models.point import PointRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.states import PointState, TrialState
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
 
 
@@ -39,7 +39,7 @@ class Point:
     sweep_id: str
     position: int
     """In the order of the grid; the rejected follow the rest."""
-    spec: PointSpec
+    spec: Measurable
     spec_key: str
     state: PointState
     counts: dict[TrialState, int]

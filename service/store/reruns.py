@@ -11,7 +11,7 @@ from service.store.history import RERUN_OF
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow, SweepTagRow
 from workers.contract.point import PointSpec
-from workers.contract.sweep import LARGEST_NUM_REPLICATES, Expansion
+from workers.contract.sweep import LARGEST_NUM_REPLICATES, Expansion, SweepSpec
 
 FEWEST_REPLICATES = 3
 MOST_POINTS = 50
@@ -34,6 +34,8 @@ def order(
     spec = sweeps.find(session, sweep_id).spec
     again = select(1).where(SweepTagRow.key == RERUN_OF, SweepTagRow.value == sweep_id)
     if session.scalar(select(exists(again))):
+        return None
+    if not isinstance(spec, SweepSpec):
         return None
     trials = [
         trial

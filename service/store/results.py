@@ -33,11 +33,14 @@ from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.result_filter import ResultFilter, about_points, about_results
-from workers.contract.axes import GroupKind
+from workers.contract.axes import GroupKind, Kind
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof, TrialResult
+
+_OF_BLOCKS = PointRow.kind == Kind.BLOCK.value
+"""Probes have results of another form: `service.store.probes`."""
 
 _NUM_FILTERS = 64
 """Combinations of filters whose statements are kept: building one costs more than running it."""
@@ -179,7 +182,7 @@ def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
         select(*columns, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
         .join(PointRow, PointRow.id == ResultRow.point_id)
         .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .where(*about_points(asked), *about_results(asked))
+        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
         .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
     )
 
@@ -199,7 +202,7 @@ def _points(asked: frozenset[str], *, goes_on: bool) -> Select[str, str, int]:
     has_results = exists(select(1).where(ResultRow.point_id == PointRow.id, *about_results(asked)))
     chosen = (
         select(PointRow.id, PointRow.sweep_id, PointRow.position)
-        .where(*about_points(asked), has_results)
+        .where(_OF_BLOCKS, *about_points(asked), has_results)
         .order_by(PointRow.sweep_id.desc(), PointRow.position)
         .limit(bindparam("most"))
     )

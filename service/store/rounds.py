@@ -16,6 +16,7 @@ from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.result_filter import ResultFilter
 from service.store.submission import insert_trials, point_row
+from workers.contract.calibration import AnySweepSpec
 from workers.contract.point import PointSpec
 from workers.contract.refine import Refine
 from workers.contract.sharding import judge
@@ -28,7 +29,9 @@ def begin_next(session: Session, sweep_id: str) -> bool:
     The sweep is locked, and none of its trials is queued or held.
     """
     sweep = session.connection().execute(_sweep(), {"ended_sweep_id": sweep_id}).one()
-    if sweep.spec.refine is None or sweep.cancel_requested_at is not None:
+    if sweep.cancel_requested_at is not None or not isinstance(sweep.spec, SweepSpec):
+        return False
+    if sweep.spec.refine is None:
         return False
     points = _wanted(session, sweep_id, sweep.spec.refine, asked=sweep.spec.batch)
     if points:
@@ -37,7 +40,7 @@ def begin_next(session: Session, sweep_id: str) -> bool:
 
 
 @cache
-def _sweep() -> Select[SweepSpec, int, datetime | None, int]:
+def _sweep() -> Select[AnySweepSpec, int, datetime | None, int]:
     return select(
         SweepRow.spec, SweepRow.seed, SweepRow.cancel_requested_at, SweepRow.num_replicates
     ).where(SweepRow.id == bindparam("ended_sweep_id"))

@@ -16,11 +16,13 @@ from service.store.models.point import PointRow
 from service.store.models.sweep import ReplicateRow, SweepRow, SweepTagRow
 from service.store.models.trial import TrialRow
 from service.store.states import EventKind, TrialState
+from workers.contract.calibration import AnySweepSpec, Probes
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
-from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.sweep import Expansion
 
-TrialPoints = tuple[str, str | None, PointSpec]
+TrialPoints = tuple[str, str | None, Measurable]
 """What one trial measures: a point's id, that of the other point of a pair, and the point."""
 
 _INSERT_SWEEP = insert(SweepRow)
@@ -33,11 +35,11 @@ _INSERT_TRIALS = insert(TrialRow)
 def insert_sweep(
     session: Session,
     sweep_id: str,
-    spec: SweepSpec,
+    spec: AnySweepSpec,
     *,
     created_by: str,
     seed: int,
-    expansion: Expansion,
+    expansion: Expansion | Probes,
 ) -> datetime:
     """Write all rows of a new sweep; return when. `expansion` has at least one point."""
     degrees = sorted({point.tp_degree for point in expansion.points})
@@ -78,7 +80,7 @@ def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
 
 def sweep_row(
     sweep_id: str,
-    spec: SweepSpec,
+    spec: AnySweepSpec,
     *,
     created_at: datetime,
     created_by: str,
@@ -109,14 +111,16 @@ def sweep_row(
     }
 
 
-def insert_tags(session: Session, sweep_id: str, spec: SweepSpec) -> None:
+def insert_tags(session: Session, sweep_id: str, spec: AnySweepSpec) -> None:
     """Write the tags of a new sweep."""
     if spec.tags:
         tags = [{"sweep_id": sweep_id, "key": k, "value": v} for k, v in spec.tags.items()]
         session.connection().execute(_INSERT_TAGS, tags)
 
 
-def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> list[TrialPoints]:
+def _insert_points(
+    session: Session, sweep_id: str, expansion: Expansion | Probes
+) -> list[TrialPoints]:
     """Write the measured points, then the rejected; return what each trial measures."""
     ids = new_ids(len(expansion.points) + len(expansion.rejected))
     rows: list[dict[str, object]] = []
@@ -135,7 +139,7 @@ def _insert_points(session: Session, sweep_id: str, expansion: Expansion) -> lis
 
 
 def point_row(
-    point_id: str, sweep_id: str, position: int, spec: PointSpec, *, rejection: Rejection | None
+    point_id: str, sweep_id: str, position: int, spec: Measurable, *, rejection: Rejection | None
 ) -> dict[str, object]:
     """Return what a point's row holds."""
     return {
@@ -148,17 +152,26 @@ def point_row(
         "rejection": rejection,
         "paired_with": None,
         "kind": spec.kind.value,
+        "tp_degree": spec.tp_degree,
+        "dtype": spec.dtype.value,
+        "collective_impl": spec.collective_impl.value,
+        "launch": spec.launch.value,
+        **_of_a_block(spec),
+    }
+
+
+def _of_a_block(spec: Measurable) -> dict[str, object]:
+    if not isinstance(spec, PointSpec):
+        names = ("model", "block", "arrangement", "phase", "overlap")
+        return {**dict.fromkeys(names, ""), "batch": 0, "seq": 0}
+    return {
         "model": spec.model.name,
         "block": spec.block.value,
         "arrangement": spec.arrangement.value,
         "phase": spec.phase.value,
-        "tp_degree": spec.tp_degree,
+        "overlap": spec.overlap.value,
         "batch": spec.batch,
         "seq": spec.seq,
-        "dtype": spec.dtype.value,
-        "collective_impl": spec.collective_impl.value,
-        "overlap": spec.overlap.value,
-        "launch": spec.launch.value,
     }
 
 

@@ -16,7 +16,8 @@ from service.store.models.sweep import SweepRow, SweepTagRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.states import ACTIVE, PointState, SweepState, TrialState
 from service.store.submission import insert_sweep
-from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.calibration import AnySweepSpec, Probes
+from workers.contract.sweep import Expansion
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Sweep:
 
     id: str
     name: str
-    spec: SweepSpec
+    spec: AnySweepSpec
     created_at: datetime
     created_by: str
     priority: int
@@ -51,11 +52,11 @@ class Sweep:
 
 def create(
     session: Session,
-    spec: SweepSpec,
+    spec: AnySweepSpec,
     *,
     created_by: str,
     seed: int,
-    expansion: Expansion,
+    expansion: Expansion | Probes,
     idempotency: IdempotencyKey | None = None,
 ) -> Sweep:
     """Store the sweep, its points and its trials; the first one again where the key was used."""
@@ -152,12 +153,12 @@ def retry(session: Session, sweep_id: str) -> Sweep:
 
 def _as_submitted(
     sweep_id: str,
-    spec: SweepSpec,
+    spec: AnySweepSpec,
     *,
     created_at: datetime,
     created_by: str,
     seed: int,
-    expansion: Expansion,
+    expansion: Expansion | Probes,
 ) -> Sweep:
     """What `find` would read: the commit, which a dispatcher may wait for, need not wait for it."""
     num_points, num_rejected = len(expansion.points), len(expansion.rejected)

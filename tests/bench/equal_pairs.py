@@ -9,6 +9,7 @@ from pathlib import Path
 from service.analysis.summary import TrialSummary, summarise
 from service.store.results import MeasuredTrial
 from tests.bench.planted_rank import PLANT_VARIABLE, PlantedRank
+from tests.narrowing import block_of
 from workers.contract.axes import Block, Phase
 from workers.contract.hardware import NodeFacts
 from workers.contract.point import PointSpec
@@ -85,8 +86,8 @@ def both(
 ) -> tuple[MeasuredTrial, MeasuredTrial]:
     """What the store would give back of the trial."""
     assert result.pair is not None
-    first = f"{series}-{told.point.batch}-first"
-    second = f"{series}-{told.point.batch}-second"
+    first = f"{series}-{block_of(told.point).batch}-first"
+    second = f"{series}-{block_of(told.point).batch}-second"
     return (
         as_stored(result, told, point_id=first, paired_with=None, series=series, node=node),
         as_stored(result.pair, told, point_id=second, paired_with=first, series=series, node=node),
@@ -112,7 +113,7 @@ def as_stored(
         attempt=1,
         group_id=result.group_id,
         group_kind=result.group_kind,
-        spec=result.point,
+        spec=block_of(result.point),
         spec_key=result.point.spec_key,
         hardware_key=result.hardware_key,
         hardware=node.hardware,

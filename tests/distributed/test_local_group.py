@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from service.analysis.summary import summarise
+from tests.narrowing import block_of
 from tests.unit.workers.builders import order, point
 from workers.contract.axes import Arrangement, Collective, Pass
 from workers.contract.errors import (
@@ -231,18 +232,18 @@ class FaultyRank(Rank):
 
     def measure(self, order: TrialOrder) -> RankResult:
         if self._setup.rank == 1:
-            if order.point.batch in {13, 18}:
+            if block_of(order.point).batch in {13, 18}:
                 time.sleep(0.2)
                 os.kill(os.getpid(), signal.SIGKILL)
-            if order.point.batch == 14:
+            if block_of(order.point).batch == 14:
                 order = order.model_copy(update={"seed": order.seed + 1})
-            if order.point.batch == 15:
+            if block_of(order.point).batch == 15:
                 time.sleep(60)
-            if order.point.batch == 17:
+            if block_of(order.point).batch == 17:
                 mock.patch.object(Turnstile, "pass_together", die_in_the_end).start()
-        elif order.point.batch == 18:
+        elif block_of(order.point).batch == 18:
             raise RuntimeError("connection closed by peer")
-        if order.point.batch == 16:
+        if block_of(order.point).batch == 16:
             with self._occupied(order):
                 raise MemoryError("planted")
         return super().measure(order)

@@ -17,6 +17,7 @@ from service.store.states import AttemptOutcome, TrialState
 from tests.integration.dispatch.ray_session import REAL
 from tests.integration.dispatch.stand_in_rank import PLAN_VARIABLE, Fault, FaultPlan
 from tests.integration.store.builders import find, submit
+from tests.narrowing import block_of
 from workers.contract.axes import GroupKind
 from workers.contract.sweep import Sampling, SweepSpec
 
@@ -84,7 +85,7 @@ class DispatchBench:
         """Whether ranks are at the point of that batch."""
         stations = self.dispatcher._stations
         held = [s.lease for s in stations if s.is_measuring and s.lease]
-        return any(lease.spec.batch == batch for lease in held)
+        return any(block_of(lease.spec).batch == batch for lease in held)
 
     def pids(self) -> tuple[int, ...]:
         """Of the ranks of all groups that are there."""

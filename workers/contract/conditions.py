@@ -6,10 +6,11 @@ Words for each are `service.analysis.quality`'s.
 from collections.abc import Iterator
 from statistics import median
 
-from workers.contract.axes import Block, CollectiveImpl
+from workers.contract.axes import CollectiveImpl
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.host_state import DeviceReading, HostState
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.trial import PassSamples
 
 MOST_DISTURBED = 0.05
@@ -23,7 +24,7 @@ MOST_GROWTH_BYTES = 8 << 20
 
 
 def flags(
-    spec: PointSpec,
+    spec: Measurable,
     device: DeviceFacts,
     environment: Environment,
     state: HostState,
@@ -52,11 +53,11 @@ def is_launch_bound(clean: PassSamples) -> bool:
     return median(clean.enqueue_ns) >= LAUNCH_BOUND * median(clean.step_ns)
 
 
-def _oversubscribed(spec: PointSpec, environment: Environment) -> bool:
+def _oversubscribed(spec: Measurable, environment: Environment) -> bool:
     return spec.tp_degree * environment.num_threads > environment.num_cores
 
 
-def _about_ranks(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> Iterator[str]:
+def _about_ranks(spec: Measurable, environment: Environment, *, is_cpu: bool) -> Iterator[str]:
     if is_cpu and _oversubscribed(spec, environment):
         yield "oversubscribed"
     uses_gloo = is_cpu and spec.collective_impl is CollectiveImpl.BACKEND
@@ -64,7 +65,7 @@ def _about_ranks(spec: PointSpec, environment: Environment, *, is_cpu: bool) -> 
         yield "scheduler_noise"
     if environment.niceness > 0:
         yield "low_priority"
-    if spec.kv_copies > 1 and spec.block is not Block.MLP:
+    if isinstance(spec, PointSpec) and spec.kv_copies > 1:
         yield "kv_heads_replicated"
 
 

@@ -1,6 +1,6 @@
 import hashlib
 import json
-from typing import assert_never
+from typing import Literal, assert_never
 
 from pydantic import Field, JsonValue, StrictInt
 
@@ -28,7 +28,7 @@ LARGEST_EXTENT = 1 << 20
 class PointSpec(Frozen):
     """One combination of axis values: all that a worker group needs to measure one block."""
 
-    kind: Kind = Kind.BLOCK
+    kind: Literal[Kind.BLOCK] = Kind.BLOCK
     model: ModelShape
     block: Block
     arrangement: Arrangement = Arrangement.COLUMN_ROW
@@ -107,5 +107,10 @@ class PointSpec(Frozen):
     @property
     def spec_key(self) -> str:
         """Identity of the point along time: 128 bits over `identity`."""
-        canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
-        return "p1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]
+        return key_of(self.identity)
+
+
+def key_of(identity: dict[str, JsonValue]) -> str:
+    """128 bits over what is measured."""
+    canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return "p1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]

@@ -82,10 +82,23 @@ class Where(Frozen):
     """Part of the accelerator's (or CPU's) model name; any where not given."""
 
 
-class SweepSpec(Frozen):
-    """A grid of points; every axis may be one value or a list of them."""
+class SweepFrame(Frozen):
+    """What a sweep says beside what it measures."""
 
     name: Label = ""
+    replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
+    group_kind: GroupKind = GroupKind.FRESH
+    profile: StrictBool = False
+    """Whether the first replicate of every point also gives a torch profiler's trace."""
+    sampling: Sampling = Sampling()
+    where: Where = Where()
+    priority: StrictInt = Field(default=0, ge=-100, le=100)
+    tags: dict[Label, Label] = Field(default_factory=dict, max_length=50)
+
+
+class SweepSpec(SweepFrame):
+    """A grid of points; every axis may be one value or a list of them."""
+
     models: Axis[Model]
     blocks: Axis[Block]
     arrangement: Axis[Arrangement] = (Arrangement.COLUMN_ROW,)
@@ -101,14 +114,6 @@ class SweepSpec(Frozen):
     """Measures every combination of the axes twice by turns: with either value."""
     refine: MaybeRefine = None
     """Whether to measure further batches where a break-even lies between two of these."""
-    replicates: StrictInt = Field(default=3, ge=1, le=LARGEST_NUM_REPLICATES)
-    group_kind: GroupKind = GroupKind.FRESH
-    profile: StrictBool = False
-    """Whether the first replicate of every point also gives a torch profiler's trace."""
-    sampling: Sampling = Sampling()
-    where: Where = Where()
-    priority: StrictInt = Field(default=0, ge=-100, le=100)
-    tags: dict[Label, Label] = Field(default_factory=dict, max_length=50)
 
     @field_validator(*AXES)
     @classmethod

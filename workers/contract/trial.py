@@ -4,7 +4,7 @@ from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.host_state import HostState
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.profile import Profile
 from workers.contract.sweep import Sampling
 
@@ -15,7 +15,7 @@ class TrialOrder(Frozen):
     trial_id: str
     attempt: int
     replicate: int
-    point: PointSpec
+    point: Measurable
     sampling: Sampling
     seed: int
     """Of weights and inputs; the same on every rank."""
@@ -23,11 +23,11 @@ class TrialOrder(Frozen):
     """The rank ends itself when the trial is not done by then."""
     profile: bool = False
     """Whether some extra steps are run under a profiler, after the timed ones."""
-    pair_point: PointSpec | None = None
+    pair_point: Measurable | None = None
     """The other point of a pair, of equal tp_degree; None where one point is measured alone."""
 
     @property
-    def points(self) -> tuple[PointSpec, ...]:
+    def points(self) -> tuple[Measurable, ...]:
         """One, or the two of a pair."""
         return (self.point,) if self.pair_point is None else (self.point, self.pair_point)
 
@@ -118,7 +118,7 @@ class CollectiveTiming(Frozen):
 class TrialResult(Frozen):
     """One trial over all ranks: what the store keeps."""
 
-    point: PointSpec
+    point: Measurable
     group_kind: GroupKind
     group_id: str
     hardware_key: str

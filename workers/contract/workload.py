@@ -10,6 +10,7 @@ from workers.contract.axes import Block, Collective, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.layouts import Hop, Width
 from workers.contract.point import PointSpec
+from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable
 from workers.contract.shapes import ModelShape
 
 
@@ -25,12 +26,24 @@ class Message(Frozen):
     """Those that take part; all of them where empty."""
 
 
-def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
+def expected_messages(spec: Measurable) -> tuple[Message, ...]:
     """Collectives of one step in the order they run: see `workers.contract.layouts`.
 
     In training, backward passes the blocks in reverse. One rank alone sends nothing. Halves of a
     batch are sent one by one.
     """
+    match spec:
+        case PointSpec():
+            return _messages_of_blocks(spec)
+        case CollectiveProbe():
+            return (Message(op=spec.op, where="alone", message_bytes=spec.message_bytes),)
+        case GemmProbe():
+            return ()
+        case _:
+            assert_never(spec)
+
+
+def _messages_of_blocks(spec: PointSpec) -> tuple[Message, ...]:
     if spec.tp_degree == 1:
         return ()
     if spec.layout.splits_layers:
@@ -50,7 +63,7 @@ def expected_messages(spec: PointSpec) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def messages_of_rank(spec: PointSpec, rank: int) -> tuple[Message, ...]:
+def messages_of_rank(spec: Measurable, rank: int) -> tuple[Message, ...]:
     """Those of them in which one rank takes part."""
     return tuple(m for m in expected_messages(spec) if not m.ranks or rank in m.ranks)
 

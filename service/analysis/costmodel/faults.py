@@ -52,6 +52,13 @@ def suspicions(
     return (*curve.falls(), *curve.steps(), *curve.misfits(away))
 
 
+def misfits(sizes: Sequence[int], times_us: Sequence[float]) -> tuple[Suspicion, ...]:
+    """Judge the fit alone: through a CPU's caches bandwidth rises and falls on sound machines."""
+    if len(sizes) < FEWEST_SIZES:
+        return ()
+    return tuple(_Curve(tuple(sizes), tuple(times_us)).misfits(AWAY_BETWEEN_NODES))
+
+
 def slow_link(
     message_bytes: int, busbw_gb_per_s: float, *, line_rate_gb_per_s: float
 ) -> Suspicion | None:

@@ -10,15 +10,19 @@ _PLACEMENT_UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
 _TIME, _BANDWIDTH = 7, 6
 
 
-def as_text(tables: Sequence[Table]) -> str:
-    """Each with its own header and footer; `service.analysis.nccl_tests.reading` reads it back."""
-    return "".join(f"{line}\n" for table in tables for line in _lines(table))
+def as_text(tables: Sequence[tuple[Table, str]]) -> str:
+    """Each with its own header, a note in it, and footer.
+
+    `service.analysis.nccl_tests.reading` reads it back.
+    """
+    return "".join(f"{line}\n" for table, note in tables for line in _lines(table, note))
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: Table, note: str) -> Iterator[str]:
     nodes = "" if table.num_nodes is None else f" num_nodes {table.num_nodes}"
     yield f"# Collective test starting: {table.operation}_perf"
     yield f"# num_ranks {table.num_ranks}{nodes} device {table.accelerator or 'unknown'}"
+    yield f"# {note}"
     yield "#"
     yield _GROUPS
     head = f"{'size':>11}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}"

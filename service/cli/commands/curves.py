@@ -7,14 +7,12 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.formats import microseconds
+from service.cli.curve_table import show_curves
 from service.cli.options import AsJson
-from service.cli.terminal import cell, new_table, print_json, say
-from service.cli.wire.curves import Curve, Placement
+from service.cli.terminal import print_json
+from service.cli.wire.curves import Curve
 
 app = typer.Typer()
-
-COLUMNS = ("bytes", "out of place", "bus GB/s", "in place", "bus GB/s ")
 
 
 class Layout(StrEnum):
@@ -48,21 +46,4 @@ def curves(
     if as_json:
         print_json(found.document)
         return
-    console = Console()
-    shown = found.read(Curve)
-    for curve in shown:
-        table = new_table(curve.label, COLUMNS, right=COLUMNS)
-        for row in curve.rows:
-            figures = (*_figures(row.out_of_place), *_figures(row.in_place))
-            table.add_row(*map(cell, (row.message_bytes, *figures)))
-        console.print(table)
-        for doubt in curve.doubts:
-            say(console, f"check the configuration: {doubt.label}", "bold yellow")
-    if not shown:
-        say(console, "no curves; tpsweep import brings them in")
-
-
-def _figures(placement: Placement | None) -> tuple[str, str]:
-    if placement is None:
-        return "", ""
-    return microseconds(placement.time_us), f"{placement.busbw_gb_per_s:.2f}"
+    show_curves(Console(), found.read(Curve))

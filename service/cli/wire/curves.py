@@ -34,6 +34,7 @@ class Curve(Wire):
 
     hardware: str
     op: str
+    collective_impl: str = "backend"
     dtype: str
     num_ranks: int
     num_nodes: int | None = None
@@ -44,7 +45,9 @@ class Curve(Wire):
     def label(self) -> str:
         """Of what, among how many."""
         nodes = f" on {self.num_nodes} nodes" if self.num_nodes is not None else ""
-        return f"{self.hardware}: {self.op} of {self.dtype} among {self.num_ranks} ranks{nodes}"
+        impl = "" if self.collective_impl == "backend" else f" by {self.collective_impl}"
+        what = f"{self.op}{impl} of {self.dtype}"
+        return f"{self.hardware}: {what} among {self.num_ranks} ranks{nodes}"
 
 
 class SkippedRow(Wire):

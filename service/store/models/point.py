@@ -1,22 +1,26 @@
+from pydantic import TypeAdapter
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.store.columns import Document
 from service.store.models.declarative import Rows
 from service.store.models.lengths import ID, KEY, NAME, WORD
-from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
 
 
 class PointRow(Rows):
-    """One combination of axis values; the columns repeat what lists filter by."""
+    """One combination of axis values, or a probe; the columns repeat what lists filter by.
+
+    A probe is of no model, block or phase: there they are empty, and 0.
+    """
 
     __tablename__ = "points"
 
     id: Mapped[str] = mapped_column(String(ID), primary_key=True)
     sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"))
     position: Mapped[int]
-    spec: Mapped[PointSpec] = mapped_column(Document(PointSpec))
+    spec: Mapped[Measurable] = mapped_column(Document(TypeAdapter[Measurable](Measurable)))
     spec_key: Mapped[str] = mapped_column(String(KEY))
     is_rejected: Mapped[bool]
     rejection: Mapped[Rejection | None] = mapped_column(Document(Rejection))
@@ -46,6 +50,13 @@ class PointRow(Rows):
             unique=True,
             sqlite_where=text("NOT is_rejected AND paired_with IS NULL"),
             postgresql_where=text("NOT is_rejected AND paired_with IS NULL"),
+        ),
+        Index(
+            "ix_points_probes",
+            "sweep_id",
+            "position",
+            sqlite_where=text("kind <> 'block'"),
+            postgresql_where=text("kind <> 'block'"),
         ),
         Index(None, "spec_key"),
         Index(None, "model", "block", "phase", "tp_degree"),

@@ -1,5 +1,6 @@
 from datetime import datetime
 
+from pydantic import TypeAdapter
 from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -7,7 +8,8 @@ from service.store.columns import Document, UtcDateTime, choice
 from service.store.models.declarative import Rows
 from service.store.models.lengths import ID, KEY, NAME
 from workers.contract.axes import GroupKind
-from workers.contract.sweep import Sampling, SweepSpec
+from workers.contract.calibration import AnySweepSpec
+from workers.contract.sweep import Sampling
 
 
 class SweepRow(Rows):
@@ -17,7 +19,7 @@ class SweepRow(Rows):
 
     id: Mapped[str] = mapped_column(String(ID), primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME))
-    spec: Mapped[SweepSpec] = mapped_column(Document(SweepSpec))
+    spec: Mapped[AnySweepSpec] = mapped_column(Document(TypeAdapter[AnySweepSpec](AnySweepSpec)))
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     created_by: Mapped[str] = mapped_column(String(NAME))
     priority: Mapped[int]

@@ -6,15 +6,19 @@ from datetime import timedelta
 from service.store import fleet, queue
 from service.store.engine import Sessions
 from service.store.leases import Failure, Lease, Offer
+from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, steps, timing, trial
 from workers.contract.axes import Pass
 from workers.contract.hardware import NodeFacts
 from workers.contract.point import PointSpec
+from workers.contract.probe import Probe
 from workers.contract.trial import TrialResult
 from workers.contract.workload import expected_messages
 
 StepTime = Callable[[PointSpec], float]
 """Microseconds of a step."""
+ProbeTime = Callable[[Probe], float]
+"""Microseconds of a probe."""
 
 NODE = NodeFacts(
     name="node-1",
@@ -47,7 +51,18 @@ def measure_all(sessions: Sessions, step_us: StepTime) -> int:
     register(sessions)
     count = 0
     while lease := claim(sessions):
-        complete(sessions, lease, step_us(lease.spec))
+        complete(sessions, lease, step_us(block_of(lease.spec)))
+        count += 1
+    return count
+
+
+def calibrate_all(sessions: Sessions, probe_us: ProbeTime) -> int:
+    """Measure every queued probe; return how many there were."""
+    count = 0
+    while lease := claim(sessions):
+        assert not isinstance(lease.spec, PointSpec)
+        with sessions.writing() as session:
+            queue.complete(session, lease, _probed(lease.spec, probe_us(lease.spec)))
         count += 1
     return count
 
@@ -64,9 +79,9 @@ def claim(sessions: Sessions) -> Lease | None:
 
 def complete(sessions: Sessions, lease: Lease, step_us: float) -> None:
     """End the trial with a result, of both points where it is of a pair."""
-    result = _result(lease.spec, step_us)
+    result = _result(block_of(lease.spec), step_us)
     if lease.pair_spec is not None:
-        pair = _result(lease.pair_spec, step_us)
+        pair = _result(block_of(lease.pair_spec), step_us)
         result = result.model_copy(update={"pair": pair})
     with sessions.writing() as session:
         queue.complete(session, lease, result)
@@ -102,3 +117,14 @@ def _result(spec: PointSpec, step_us: float) -> TrialResult:
         ],
         spec=spec,
     )
+
+
+def _probed(spec: Probe, time_us: float) -> TrialResult:
+    time_ns = [round(time_us * 1e3)] * 3
+    ranks = tuple(steps(time_ns) for _ in range(spec.tp_degree))
+    collectives = [
+        timing(time_ns, [0, 0, 0], where=one.where, message_bytes=one.message_bytes)
+        for one in expected_messages(spec)
+    ]
+    samples = {Pass.CLEAN: ranks} | ({Pass.SPLIT: ranks} if collectives else {})
+    return trial(samples, collectives=collectives, spec=spec)

@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 
 from service.store.engine import Sessions
 from tests.integration.api.measuring import BODY, claim, complete, fail, measure_all
+from tests.narrowing import block_of
 
 OLD, NEW = "tag:commit=old", "tag:commit=new"
 
@@ -17,7 +18,7 @@ def measured(client: TestClient, sessions: Sessions) -> list[str]:
     asked = {**BODY, "batch": [1, 64, 128], "tags": {"commit": "new"}}
     new = client.post("/v1/sweeps", json=asked).json()["id"]
     while lease := claim(sessions):
-        if (lease.spec.batch, lease.spec.tp_degree) == (64, 2):
+        if (block_of(lease.spec).batch, lease.spec.tp_degree) == (64, 2):
             fail(sessions, lease)
         else:
             complete(sessions, lease, 200.0)

@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 
 from service.store.engine import Sessions
 from tests.integration.api.measuring import BODY, claim, complete, measure_all, register
+from tests.narrowing import block_of
 from workers.contract.point import PointSpec
 
 
@@ -70,10 +71,10 @@ def test_a_cancelled_sweep_begins_no_further_round(client: TestClient, sessions:
     register(sessions)
     leases = [lease for _ in range(3) if (lease := claim(sessions))]
     for lease in leases[:-1]:
-        complete(sessions, lease, step_us(lease.spec))
+        complete(sessions, lease, step_us(block_of(lease.spec)))
     while (lease := claim(sessions)) is not None:
-        complete(sessions, lease, step_us(lease.spec))
+        complete(sessions, lease, step_us(block_of(lease.spec)))
     client.post(f"/v1/sweeps/{sweep_id}/cancel")
-    complete(sessions, leases[-1], step_us(leases[-1].spec))
+    complete(sessions, leases[-1], step_us(block_of(leases[-1].spec)))
     sweep = client.get(f"/v1/sweeps/{sweep_id}").json()
     assert (sweep["num_points"], sweep["counts"]["queued"]) == (4, 0)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests.narrowing import block_of
 from workers.contract.axes import Pass
 from workers.contract.errors import DeviceMemoryError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
@@ -118,7 +119,11 @@ def commit(fault: Fault) -> None:
 def planned_fault(order: TrialOrder, *, rank: int) -> Fault | None:
     """What the plan named in the environment has for this rank at this point."""
     folder = os.environ.get(PLAN_VARIABLE)
-    return FaultPlan(Path(folder)).take(batch=order.point.batch, rank=rank) if folder else None
+    return (
+        FaultPlan(Path(folder)).take(batch=block_of(order.point).batch, rank=rank)
+        if folder
+        else None
+    )
 
 
 class StandInRank:

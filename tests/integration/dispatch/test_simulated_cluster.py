@@ -22,6 +22,7 @@ from service.store.states import AttemptOutcome, TrialState
 from tests.integration.dispatch.ray_session import STAND_IN, environment_for_ray, wait_for
 from tests.integration.dispatch.stand_in_rank import PLAN_VARIABLE, Fault, FaultPlan
 from tests.integration.store.builders import find, submit, sweep_spec
+from tests.narrowing import block_of
 from workers.contract.group_events import GroupEnded, GroupReady
 from workers.ray_group.group import RayGroup
 from workers.ray_group.request import GroupRequest, GroupTimings, Host
@@ -175,5 +176,5 @@ def test_replicates_run_on_both_nodes_and_the_trial_of_a_lost_one_is_moved(
 def _sleeper(dispatcher: Dispatcher) -> str:
     """The node whose trial sleeps, once no other runs."""
     measuring = [s for s in dispatcher._stations if s.is_measuring and s.lease]
-    sleeping = [s.node.name for s in measuring if s.lease and s.lease.spec.batch == 1]
+    sleeping = [s.node.name for s in measuring if s.lease and block_of(s.lease.spec).batch == 1]
     return sleeping[0] if len(measuring) == 1 and sleeping else ""

@@ -6,6 +6,7 @@ from datetime import timedelta
 from service.store import fleet, queue, sweeps
 from service.store.engine import Sessions
 from service.store.leases import Lease, Offer
+from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, SHAPE, steps, timing, trial
 from workers.contract.axes import Block, Pass
 from workers.contract.hardware import NodeFacts
@@ -61,7 +62,7 @@ def result_of(lease: Lease, step_ns: int, compute_ns: int) -> TrialResult:
             timing([step_ns // 10] * 3, [0, 0, 0], where=message.where)
             for message in expected_messages(spec)
         ],
-        spec=spec,
+        spec=block_of(spec),
     )
 
 

@@ -12,11 +12,12 @@ from service.store.leases import Lease
 from service.store.result_filter import ResultFilter
 from service.store.states import PointState, SweepState
 from tests.integration.reports.measuring import measure_sweep
+from tests.narrowing import block_of
 
 
 def usual(lease: Lease) -> tuple[int, int]:
     """10 us a row over the ranks and 50 us of communication between two: equal at batch 10."""
-    compute = 10_000 * lease.spec.batch // lease.spec.tp_degree + 30 * lease.replicate
+    compute = 10_000 * block_of(lease.spec).batch // lease.spec.tp_degree + 30 * lease.replicate
     return compute + (50_000 if lease.spec.tp_degree > 1 else 0), compute
 
 

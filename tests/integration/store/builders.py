@@ -7,6 +7,7 @@ from service.store import fleet, queue, sweeps
 from service.store.engine import Sessions
 from service.store.leases import Lease, Offer
 from service.store.sweeps import Sweep
+from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, steps, timing, trial
 from workers.contract.axes import Pass
 from workers.contract.hardware import Hardware, NodeFacts
@@ -115,7 +116,7 @@ def result_of(lease: Lease, *, step_ns: tuple[int, ...] = (1000, 2000, 3000)) ->
     """What `lease` measured: every rank the same steps in each pass."""
     ranks = (steps(step_ns, [step // 2 for step in step_ns]),) * lease.spec.tp_degree
     collectives = [timing([10, 20, 30], [1, 2, 3])] if lease.spec.tp_degree > 1 else []
-    return trial(dict.fromkeys(Pass, ranks), collectives=collectives, spec=lease.spec)
+    return trial(dict.fromkeys(Pass, ranks), collectives=collectives, spec=block_of(lease.spec))
 
 
 def complete(sessions: Sessions, lease: Lease) -> None:

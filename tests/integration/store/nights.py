@@ -17,6 +17,7 @@ from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.states import TrialState
 from tests.integration.store.builders import FakeClock, register, submit, sweep_spec
+from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, PROOF
 from tests.unit.reports.measured import summary
 from workers.contract.axes import GroupKind
@@ -114,7 +115,7 @@ class Nights:
         case = point.batch - 1
         step_us = of.steps_us[case]
         compute_us = step_us * (1 - COMMUNICATION if case in self.communicating else 1)
-        told = summary(point.spec, step_us=step_us, compute_us=compute_us)
+        told = summary(block_of(point.spec), step_us=step_us, compute_us=compute_us)
         return {
             "trial_id": trial_id,
             "point_id": point.id,

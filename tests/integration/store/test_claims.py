@@ -21,6 +21,7 @@ from tests.integration.store.builders import (
     submit,
     sweep_spec,
 )
+from tests.narrowing import grid_of
 from workers.contract.axes import GroupKind
 from workers.contract.sweep import Sampling
 
@@ -33,7 +34,7 @@ def test_a_lease_says_all_that_a_group_needs(sessions: Sessions) -> None:
     assert (lease.owner, lease.attempt, lease.sweep_id, lease.replicate) == ("me", 1, sweep.id, 0)
     assert (lease.num_devices, lease.degrees, lease.seed) == (4, (1, 2, 4), 9)
     assert (lease.sampling, lease.group_kind) == (Sampling(), GroupKind.FRESH)
-    assert lease.spec in sweep.spec.expand().points
+    assert lease.spec in grid_of(sweep.spec).expand().points
     assert lease.ttl.total_seconds() == 30
 
 

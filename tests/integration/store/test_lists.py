@@ -17,6 +17,7 @@ from tests.integration.store.builders import (
     submit,
     sweep_spec,
 )
+from tests.narrowing import grid_of
 
 ONE = sweep_spec(batches=1, degrees=(1,))
 
@@ -88,7 +89,7 @@ def test_points_are_listed_in_the_order_of_the_grid_page_by_page(sessions: Sessi
             cursor = page.next_cursor
             if cursor is None:
                 break
-    assert seen == list(sweep.spec.combinations())
+    assert seen == list(grid_of(sweep.spec).combinations())
 
 
 def test_points_are_found_by_state(sessions: Sessions) -> None:

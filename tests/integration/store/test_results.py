@@ -25,6 +25,7 @@ from tests.integration.store.builders import (
     submit,
     sweep_spec,
 )
+from tests.narrowing import grid_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE
 from workers.contract.axes import Block, Dtype, Pass, Phase
 from workers.contract.hardware import Hardware
@@ -115,7 +116,7 @@ def test_filters_choose_by_axis_hardware_sweep_tag_and_time(
     assert count(ResultFilter(since=clock.now)) == 3
     assert count(ResultFilter(until=clock.now)) == 4
     assert count(ResultFilter(since=clock.now + timedelta(seconds=1))) == 0
-    key = tagged.spec.expand().points[0].spec_key
+    key = grid_of(tagged.spec).expand().points[0].spec_key
     assert [trial.spec_key for trial in measured(timed, ResultFilter(spec_keys=(key,)))] == [key]
 
 

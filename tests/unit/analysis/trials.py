@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from workers.contract.axes import Activation, Block, Collective, GroupKind, Pass, Phase
 from workers.contract.hardware import DeviceFacts, Environment, Hardware
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.shapes import ModelShape
 from workers.contract.trial import CollectiveTiming, PassSamples, Proof, TrialResult
 
@@ -77,7 +78,7 @@ def trial(
     samples: dict[Pass, tuple[PassSamples, ...]],
     *,
     collectives: Sequence[CollectiveTiming] = (),
-    spec: PointSpec | None = None,
+    spec: Measurable | None = None,
 ) -> TrialResult:
     spec = spec or point()
     return TrialResult(

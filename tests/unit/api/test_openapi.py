@@ -71,6 +71,8 @@ def test_operations_have_stable_names(document: Document) -> None:
         "plan_memory",
         "import_results",
         "export_results",
+        "calibrate",
+        "get_roofline",
         "list_curves",
         "explain_topology",
         "predict_point",

@@ -1,0 +1,70 @@
+"""What a calibration leaves open, filled in from the devices that are known."""
+
+from collections.abc import Sequence
+
+from service.analysis.plan import candidates
+from service.errors import FieldError, InvalidSpecError
+from workers.contract.axes import CollectiveImpl, Dtype
+from workers.contract.calibration import PRODUCTS, CalibrationSpec, Probes
+from workers.contract.hardware import NodeFacts
+from workers.contract.implementations import impls_of
+
+
+def complete(
+    spec: CalibrationSpec, *, nodes: Sequence[NodeFacts]
+) -> tuple[CalibrationSpec, Probes]:
+    """Return the spec with nothing left open, and its probes.
+
+    InvalidSpecError where no device is known, or none that could run what is asked for.
+    """
+    found = candidates(spec, nodes)
+    if not found:
+        raise _refusal("/where", "no device is known yet; start a dispatcher, then calibrate")
+    largest = max(node.num_slots for node in found)
+    if too_many := [degree for degree in spec.tp_degree if degree > largest]:
+        raise _refusal(
+            "/tp_degree",
+            f"{too_many[0]} ranks need as many devices on one node, and the largest known node has "
+            f"{largest}",
+        )
+    works = {impl for node in found for impl in impls_of(node)}
+    if missing := [impl for impl in spec.collective_impl if impl not in works]:
+        raise _refusal(
+            "/collective_impl",
+            f"the known devices lack {missing[0]}; they have {', '.join(sorted(works))}",
+        )
+    is_cpu = all(not node.hardware.memory_class_gib for node in found)
+    dtype = spec.dtype or (Dtype.FLOAT32 if is_cpu else Dtype.BFLOAT16)
+    products = spec.products or PRODUCTS["cpu" if is_cpu else "cuda"]
+    completed = spec.model_copy(
+        update={
+            "tp_degree": spec.tp_degree or _degrees(found),
+            "collective_impl": spec.collective_impl or _impls(found),
+            "dtype": dtype,
+            "products": products,
+        }
+    )
+    return completed, completed.probes(dtype=dtype, products=products)
+
+
+def _degrees(nodes: Sequence[NodeFacts]) -> tuple[int, ...]:
+    """Powers of two; ranks that share a core tell nothing of a machine."""
+    room = max(
+        node.num_slots
+        if node.hardware.memory_class_gib
+        else min(node.num_slots, node.environment.num_cores)
+        for node in nodes
+    )
+    return tuple(1 << power for power in range(room.bit_length()))
+
+
+def _impls(nodes: Sequence[NodeFacts]) -> tuple[CollectiveImpl, ...]:
+    shared = CollectiveImpl.SHARED_MEMORY
+    has_it = all(shared in impls_of(node) for node in nodes)
+    return (CollectiveImpl.BACKEND, shared) if has_it else (CollectiveImpl.BACKEND,)
+
+
+def _refusal(pointer: str, detail: str) -> InvalidSpecError:
+    return InvalidSpecError(
+        f"{pointer}: {detail}", errors=(FieldError(pointer=pointer, detail=detail),)
+    )

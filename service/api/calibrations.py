@@ -1,0 +1,70 @@
+"""Calibrations: what hardware takes for the parts that steps consist of."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Response
+from pydantic import BaseModel, ConfigDict
+
+from service.analysis import calibration_plan
+from service.api.auth import Reader, Submitter
+from service.api.creation import KeyHeader, Planned, create
+from service.api.examples import CALIBRATIONS
+from service.api.paging import Page
+from service.api.route import ApiRoute
+from service.api.state import Service, ServiceDep
+from service.reports import roofline as reports
+from service.reports.prediction import HardwareName
+from service.reports.roofline import RooflineReport
+from service.reports.sweeps import SweepReport
+from service.store import fleet
+from workers.contract.calibration import CalibrationSpec
+
+router = APIRouter(prefix="/v1", tags=["curves"], route_class=ApiRoute)
+
+
+class RooflineParameters(BaseModel):
+    """Of which hardware."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    hardware: HardwareName | None = None
+
+
+@router.post("/calibrations", status_code=202)
+def calibrate(
+    spec: Annotated[CalibrationSpec, Body(openapi_examples=CALIBRATIONS)],
+    response: Response,
+    service: ServiceDep,
+    caller: Submitter,
+    idempotency_key: KeyHeader = None,
+) -> SweepReport:
+    """Queue collectives over message sizes and matrix products over shapes, as a sweep of its own.
+
+    What is left open follows from the devices that are known.
+    """
+    report = create(
+        service,
+        spec,
+        caller=caller,
+        idempotency_key=idempotency_key,
+        plan=lambda: _planned(service, spec),
+    )
+    response.headers["Location"] = f"/v1/sweeps/{report.id}"
+    return report
+
+
+@router.get("/roofline")
+def get_roofline(
+    which: Annotated[RooflineParameters, Query()], service: ServiceDep, caller: Reader
+) -> Page[RooflineReport]:
+    """What calibrations measured of matrix products, beside what was published of the device."""
+    del caller
+    with service.sessions.reading() as session:
+        items = reports.found(session, hardware=which.hardware)
+    return Page(items=list(items), next_cursor=None)
+
+
+def _planned(service: Service, spec: CalibrationSpec) -> Planned:
+    with service.sessions.reading() as session:
+        nodes = fleet.node_facts(session)
+    return calibration_plan.complete(spec, nodes=nodes)

@@ -1,0 +1,65 @@
+"""Probes over real processes and gloo: what their proofs pass, and what they find."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.distributed.conftest import RankFailedError, SpawnRanks
+from tests.distributed.wrong_collectives import DealsToTheWrongRank, SumsTooMuch
+from workers.contract.axes import Collective, Dtype
+from workers.contract.errors import NumericsError
+from workers.contract.probe import CollectiveProbe, GemmProbe
+from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.probe_proof import prove_probe
+
+CPU = torch.device("cpu")
+OPS = (Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
+
+
+def probe(op: Collective) -> CollectiveProbe:
+    return CollectiveProbe(op=op, message_bytes=1024, tp_degree=2, dtype=Dtype.BFLOAT16)
+
+
+def prove_all(group: TensorParallelGroup) -> list[int]:
+    return [prove_probe(probe(op), group=group, device=CPU, seed=1).collective_bytes for op in OPS]
+
+
+def test_sound_collectives_pass(spawn_ranks: SpawnRanks) -> None:
+    assert spawn_ranks(2, prove_all) == [[1024] * 3] * 2
+
+
+def prove_wrong_sum(group: TensorParallelGroup) -> None:
+    wrong = SumsTooMuch(group.collectives, group.rank)
+    group = group.with_collectives(wrong)
+    prove_probe(probe(Collective.ALL_REDUCE), group=group, device=CPU, seed=1)
+
+
+def prove_wrong_order(group: TensorParallelGroup) -> None:
+    wrong = DealsToTheWrongRank(group.collectives, group.rank)
+    group = group.with_collectives(wrong)
+    prove_probe(probe(Collective.ALL_GATHER), group=group, device=CPU, seed=1)
+
+
+@pytest.mark.parametrize("function", [prove_wrong_sum, prove_wrong_order])
+def test_a_wrong_collective_is_found(spawn_ranks: SpawnRanks, function: object) -> None:
+    with pytest.raises(RankFailedError) as caught:
+        spawn_ranks(2, function)  # type: ignore[arg-type]
+    assert isinstance(caught.value.__cause__, NumericsError)
+
+
+@pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])
+def test_a_product_passes_and_a_wrong_one_does_not(
+    dtype: Dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = TensorParallelGroup(0, 1, NoCollectives())
+    spec = GemmProbe(m=8, n=32, k=64, tp_degree=1, dtype=dtype)
+    found = prove_probe(spec, group=alone, device=CPU, seed=1)
+    assert 0 < found.max_rel_error <= found.tolerance
+
+    def off(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return (x @ w.T) * 1.05
+
+    monkeypatch.setattr("workers.tp.product.F.linear", off)
+    with pytest.raises(NumericsError, match="a product of 8 x 64 and 64 x 32"):
+        prove_probe(spec, group=replace(alone), device=CPU, seed=1)

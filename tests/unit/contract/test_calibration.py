@@ -1,0 +1,73 @@
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from tests.unit.contract.points import point
+from workers.contract.axes import Collective, CollectiveImpl, Dtype
+from workers.contract.calibration import PRODUCTS, AnySweepSpec, CalibrationSpec, ProductGrid
+from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable, Probe
+from workers.contract.sweep import SweepSpec
+
+BACKEND = CollectiveImpl.BACKEND
+FEW = ProductGrid(widths=(256,), largest_gflop=0.1)
+
+
+def probes(dtype: Dtype = Dtype.FLOAT32, **fields: object) -> tuple[Probe, ...]:
+    given: dict[str, object] = {"collective_impl": "backend", "max_bytes": 4096}
+    return CalibrationSpec.model_validate(given | fields).probes(dtype=dtype, products=FEW).points
+
+
+def collectives(found: tuple[Probe, ...]) -> list[CollectiveProbe]:
+    return [one for one in found if isinstance(one, CollectiveProbe)]
+
+
+def test_messages_double_from_1_kib_and_are_whole_for_every_rank() -> None:
+    found = collectives(probes(tp_degree=[1, 3], collectives="all_gather"))
+    assert [one.message_bytes for one in found] == [1020, 2040, 4092]
+    assert {one.tp_degree for one in found} == {3}
+
+
+def test_an_implementation_of_the_all_reduce_alone_gives_its_curve_alone() -> None:
+    found = collectives(probes(tp_degree=2, collective_impl=["backend", "shared_memory"]))
+    shared = [one for one in found if one.collective_impl is CollectiveImpl.SHARED_MEMORY]
+    assert {one.op for one in shared} == {Collective.ALL_REDUCE}
+    assert len(found) == 4 * 3
+
+
+def test_symmetric_memory_is_asked_only_for_what_torch_has() -> None:
+    assert not collectives(probes(tp_degree=3, collective_impl="one_shot"))
+    assert not collectives(probes(Dtype.FLOAT16, tp_degree=2, collective_impl="one_shot"))
+    assert collectives(probes(tp_degree=2, collective_impl="one_shot"))
+
+
+def test_products_too_long_are_left_out() -> None:
+    found = [one for one in probes(tp_degree=[1, 2]) if isinstance(one, GemmProbe)]
+    assert {one.m for one in found} == {1, 8, 64, 512}
+    assert {one.tp_degree for one in found} == {1, 2}
+
+
+def test_every_probe_has_a_key_of_its_own_and_comes_back_from_its_document() -> None:
+    spec = CalibrationSpec.model_validate(
+        {"tp_degree": [1, 2], "collective_impl": ["backend", "shared_memory"]}
+    )
+    found = spec.probes(dtype=Dtype.FLOAT32, products=PRODUCTS["cpu"]).points
+    assert len({one.spec_key for one in found}) == len(found)
+    adapter = TypeAdapter[Measurable](Measurable)
+    for one in (*found, point()):
+        assert adapter.validate_json(adapter.dump_json(one)) == one
+
+
+def test_a_stored_sweep_is_read_as_what_it_is() -> None:
+    adapter = TypeAdapter[AnySweepSpec](AnySweepSpec)
+    grid = SweepSpec.model_validate(
+        {"models": "pythia-31m", "blocks": "mlp", "tp_degree": 2, "batch": 1}
+    )
+    for one in (grid, CalibrationSpec(tp_degree=(1, 2), collective_impl=(BACKEND,))):
+        assert adapter.validate_json(adapter.dump_json(one)) == one
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"collectives": "send_recv"}, {"tp_degree": [2, 2]}, {"max_bytes": 1}, {"models": 1}]
+)
+def test_what_has_no_curve_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CalibrationSpec.model_validate(wrong)

@@ -1,0 +1,140 @@
+"""Shows that a collective or a product alone gives what it should, before it is timed.
+
+Legend: M rows, N columns, K what is summed over, P ranks.
+"""
+
+import math
+from typing import assert_never
+
+import torch
+from torch import Tensor
+
+from workers.contract.axes import Collective
+from workers.contract.errors import CollectiveCountError, NumericsError
+from workers.contract.probe import CollectiveProbe, GemmProbe, Probe
+from workers.contract.trial import Proof
+from workers.tp.counter import CollectiveCounter
+from workers.tp.exchange import largest_vote
+from workers.tp.group import TensorParallelGroup
+from workers.tp.product import ProductStep
+
+MOST_ROWS = 16
+"""Of a product that are compared: float64 on a CPU takes its time."""
+WHERE = "alone"
+
+
+def prove_probe(
+    probe: Probe, *, group: TensorParallelGroup, device: torch.device, seed: int
+) -> Proof:
+    """Prove it on this group, or raise the same NumericsError or CollectiveCountError on all ranks.
+
+    Called on all ranks of the group at once, with the same arguments. Nothing stays allocated.
+    """
+    match probe:
+        case CollectiveProbe():
+            return _prove_collective(probe, group, device)
+        case GemmProbe():
+            return _prove_product(probe, group, device, seed=seed)
+        case _:
+            assert_never(probe)
+
+
+def _prove_collective(
+    probe: CollectiveProbe, group: TensorParallelGroup, device: torch.device
+) -> Proof:
+    """Send small whole numbers, which every element type adds without an error."""
+    dtype: torch.dtype = getattr(torch, probe.dtype)
+    own = _numbers(probe, group.rank, device).to(dtype)
+    with CollectiveCounter(wires=group.wires) as counter:
+        found = _run(probe, own, group)
+    counted = [(message.op, message.message_bytes) for message in counter.messages]
+    expected = [(str(probe.op), probe.message_bytes)]
+    if largest_vote(int(counted != expected), group, device):
+        raise CollectiveCountError(
+            f"a {probe.op} of {probe.message_bytes} bytes through {probe.collective_impl} sent "
+            f"{counted} on rank {group.rank}, not {expected}"
+        )
+    num_wrong = int((found != _result(probe, group, device).to(dtype)).sum())
+    if worst := largest_vote(num_wrong, group, device):
+        raise NumericsError(
+            f"{worst} elements of a {probe.op} of {probe.message_bytes} bytes through "
+            f"{probe.collective_impl} are wrong on the worst of {group.size} ranks"
+        )
+    return Proof(
+        max_abs_error=0,
+        max_rel_error=0,
+        tolerance=0,
+        dtype=probe.dtype.value,
+        num_collectives=1,
+        collective_bytes=probe.message_bytes,
+    )
+
+
+def _numbers(probe: CollectiveProbe, rank: int, device: torch.device) -> Tensor:
+    """What a rank gives: its part of a gather, else the whole array.
+
+    At most 3 where they are added up: 64 ranks stay below the 256 that bfloat16 holds exactly.
+    """
+    dtype: torch.dtype = getattr(torch, probe.dtype)
+    length = probe.message_bytes // dtype.itemsize
+    if probe.op is Collective.ALL_GATHER:
+        part = torch.arange(length // probe.tp_degree, dtype=torch.int32, device=device)
+        return (part + rank) % 127
+    return torch.arange(length, dtype=torch.int32, device=device) % 3 + rank % 2
+
+
+def _run(probe: CollectiveProbe, own: Tensor, group: TensorParallelGroup) -> Tensor:
+    match probe.op:
+        case Collective.ALL_REDUCE:
+            return group.collectives.all_reduce(own.clone(), where=WHERE)
+        case Collective.ALL_GATHER:
+            whole = own.new_empty(own.numel() * group.size)
+            return group.collectives.all_gather(own, whole, where=WHERE)
+        case Collective.REDUCE_SCATTER:
+            part = own.new_empty(own.numel() // group.size)
+            return group.collectives.reduce_scatter(own.clone(), part, where=WHERE)
+        case Collective.SEND_RECV:
+            raise ValueError(f"{probe.op} is not run by all ranks, and has no probe")
+        case _:
+            assert_never(probe.op)
+
+
+def _result(probe: CollectiveProbe, group: TensorParallelGroup, device: torch.device) -> Tensor:
+    """What this rank has to end up with."""
+    if probe.op is Collective.ALL_GATHER:
+        return torch.cat([_numbers(probe, rank, device) for rank in range(group.size)])
+    total = _numbers(probe, 0, device)
+    for rank in range(1, group.size):
+        total += _numbers(probe, rank, device)
+    return total if probe.op is Collective.ALL_REDUCE else total.chunk(group.size)[group.rank]
+
+
+def _prove_product(
+    probe: GemmProbe, group: TensorParallelGroup, device: torch.device, *, seed: int
+) -> Proof:
+    """Compare some rows with the same in float64: as many roundings as sqrt(K) terms make.
+
+    The element type rounds the result, float32 the sum.
+    """
+    dtype: torch.dtype = getattr(torch, probe.dtype)
+    step = ProductStep.draw(probe, seed=seed + group.rank, device=device)
+    found_MN = step.forward()[:MOST_ROWS].double()
+    expected_MN = step.x_MK[:MOST_ROWS].double() @ step.w_NK.double().T
+    max_abs_error = float((found_MN - expected_MN).abs().max())
+    max_rel_error = max_abs_error / float(expected_MN.abs().max())
+    rounding = torch.finfo(dtype).eps + math.sqrt(probe.k) * torch.finfo(torch.float32).eps
+    is_wrong = not max_rel_error <= 4 * rounding
+    if largest_vote(int(is_wrong), group, device):
+        raise NumericsError(
+            f"a product of {probe.m} x {probe.k} and {probe.k} x {probe.n} in {probe.dtype} is off "
+            f"by {max_rel_error:.2g} of its largest element on rank {group.rank}; "
+            f"{4 * rounding:.2g} is the most that roundings explain"
+        )
+    return Proof(
+        max_abs_error=max_abs_error,
+        max_rel_error=max_rel_error,
+        tolerance=4 * rounding,
+        dtype="float64",
+        num_collectives=0,
+        collective_bytes=0,
+    )
