@@ -46,7 +46,7 @@ def form_page(
     del visitor
     if start.sweep:
         with house.sessions.reading() as session:
-            spec = reports.find(session, start.sweep).spec
+            spec = reports.find(session, start.sweep).grid
     else:
         name = start.preset or next(iter(STARTING_POINTS))
         if name not in STARTING_POINTS:

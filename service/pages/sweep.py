@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.access.doors import Access
-from service.errors import NotFoundError
 from service.pages import sweep_charts, sweep_table
 from service.pages.facets import Facet
 from service.pages.house import HouseDep
@@ -18,7 +17,7 @@ from service.pages.sweep_charts import Metric
 from service.pages.sweep_table import Sorting
 from service.pages.visitor import Reader
 from service.reports import breakeven, results, sweeps
-from service.reports.sweeps import OVER, SweepReport
+from service.reports.sweeps import OVER
 from service.store.states import EventKind, PointState
 from workers.contract.sweep import SweepSpec
 
@@ -75,7 +74,7 @@ def sweep_page(
     del visitor
     with house.sessions.reading() as session:
         sweep = sweeps.find(session, sweep_id)
-        spec = _grid_of(sweep)
+        spec = sweep.grid
         facet = Facet.of(spec, view.asked)
         chosen = facet.as_filter(sweep_id)
         measured = results.page(session, chosen, limit=MOST_RESULTS).items
@@ -133,16 +132,6 @@ def progress_fragment(
         is_over=sweep.state in OVER,
         event_kinds=list(EventKind),
     )
-
-
-def _grid_of(sweep: SweepReport) -> SweepSpec:
-    """A calibration is shown elsewhere."""
-    if not isinstance(sweep.spec, SweepSpec):
-        raise NotFoundError(
-            f"sweep {sweep.id} is a calibration; `tpsweep curves` and `tpsweep roofline`, or "
-            "GET /v1/curves and GET /v1/roofline, show what it measured"
-        )
-    return sweep.spec
 
 
 def curl(spec: SweepSpec, base_url: str, *, needs_token: bool) -> str:

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field
 from sqlalchemy.orm import Session
 
+from service.errors import NotFoundError
 from service.store import points as stored_points
 from service.store import sweeps as stored_sweeps
 from service.store.pages import Page
@@ -16,6 +17,7 @@ from workers.contract.calibration import AnySweepSpec
 from workers.contract.frozen import Frozen
 from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
+from workers.contract.sweep import SweepSpec
 
 OVER = frozenset(
     {SweepState.SUCCEEDED, SweepState.PARTIAL, SweepState.FAILED, SweepState.CANCELLED}
@@ -55,6 +57,16 @@ class SweepReport(Frozen):
     cancel_requested_at: datetime | None
     finished_at: datetime | None
     spec: AnySweepSpec
+
+    @property
+    def grid(self) -> SweepSpec:
+        """What it ranges over. NotFoundError for a calibration, which is shown elsewhere."""
+        if not isinstance(self.spec, SweepSpec):
+            raise NotFoundError(
+                f"sweep {self.id} is a calibration; `tpsweep curves` and `tpsweep roofline`, or "
+                "GET /v1/curves and GET /v1/roofline, show what it measured"
+            )
+        return self.spec
 
     @classmethod
     def of(cls, sweep: Sweep) -> Self:

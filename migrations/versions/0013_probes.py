@@ -1,13 +1,13 @@
 """Probes of calibrations are found among all points.
 
-Revises: 0011
+Revises: 0012
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012"
-down_revision = "0011"
+revision = "0013"
+down_revision = "0012"
 
 _PROBES = sa.text("kind <> 'block'")
 
