@@ -49,6 +49,9 @@ COMMANDS: Mapping[str, Entry] = {
     "profile": Entry("profile", "Write the trace of a profiled trial to a file.", READ),
     "compare": Entry("compare", "Compare any two sides point by point.", READ),
     "check": Entry("check", "Tell CI whether a sweep is slower than a baseline.", READ),
+    "self-check": Entry(
+        "self_check", "Show how often a point is called different from itself.", READ
+    ),
     "pairs": Entry("pairs", "Show which of two paired points is faster, and what does it.", READ),
     "groups": Entry("groups", "Show how wrong intervals over warm processes are.", READ),
     "breakeven": Entry("breakeven", "Show from which batch on compute is longer.", READ),

@@ -1,5 +1,6 @@
 """Baselines as they are shown, and what a sweep may be held against, with the reasons."""
 
+from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -42,15 +43,7 @@ class BaselineReport(Frozen):
     @classmethod
     def of(cls, baseline: Baseline) -> Self:
         """Publish what the row tells."""
-        return cls(
-            name=baseline.name,
-            sweep_id=baseline.sweep_id,
-            note=baseline.note,
-            pinned_at=baseline.pinned_at,
-            pinned_by=baseline.pinned_by,
-            expires_at=baseline.expires_at,
-            is_expired=baseline.is_expired,
-        )
+        return cls(**asdict(baseline))
 
 
 class CandidateKind(StrEnum):

@@ -9,8 +9,11 @@ from sqlalchemy.orm import Session
 
 from service.analysis.schedules.decide import Action, Pause
 from service.analysis.schedules.spec import CatchUp, Overlap
+from service.reports.held_nights import HeldReport
+from service.store import held_nights
 from service.store import schedules as stored
 from service.store.clock import db_time
+from service.store.held_nights import HeldNight
 from service.store.pages import Page
 from service.store.schedules import Decided, Schedule
 from workers.contract.frozen import Frozen
@@ -41,16 +44,20 @@ class ScheduleReport(Frozen):
     most_catch_ups: int
     overlap: Overlap
     jitter_s: int
+    aa_control: bool
     offset_s: float = Field(description="By how much every start is put off: its part of jitter_s.")
     pause: PauseReport | None = Field(description="null where it is not paused now.")
     next_starts: tuple[datetime, ...] = Field(
         description=f"The next {NUM_NEXT} that no pause covers, in UTC, with the offset."
     )
+    last_held: HeldReport | None = Field(
+        description="Its newest night against the baseline; null where none was held yet."
+    )
     created_by: str
     created_at: datetime
 
     @classmethod
-    def of(cls, schedule: Schedule, *, now: datetime) -> Self:
+    def of(cls, schedule: Schedule, *, now: datetime, last: HeldNight | None) -> Self:
         """Publish what the row tells."""
         spec, pause = schedule.spec, schedule.pause
         is_paused = pause is not None and pause.covers(now)
@@ -62,6 +69,7 @@ class ScheduleReport(Frozen):
             if pause is not None and is_paused
             else None,
             next_starts=_next_starts(schedule, pause if is_paused else None, now=now),
+            last_held=None if last is None else HeldReport.of(last),
             created_by=schedule.created_by,
             created_at=schedule.created_at,
         )
@@ -75,9 +83,12 @@ class DecisionReport(Frozen):
     action: Action
     reason: str
     sweep_id: str | None = Field(description="Of the sweep it started.")
+    held: HeldReport | None = Field(
+        description="That sweep against the schedule's baseline, made by itself once it is over."
+    )
 
     @classmethod
-    def of(cls, decided: Decided) -> Self:
+    def of(cls, decided: Decided, held: HeldNight | None = None) -> Self:
         """Publish what the row tells."""
         return cls(
             scheduled_for=decided.scheduled_for,
@@ -85,6 +96,7 @@ class DecisionReport(Frozen):
             action=decided.action,
             reason=decided.reason,
             sweep_id=decided.sweep_id,
+            held=None if held is None else HeldReport.of(held),
         )
 
 
@@ -95,13 +107,15 @@ def find(session: Session, name: str) -> ScheduleReport:
 
 def report(session: Session, schedule: Schedule) -> ScheduleReport:
     """Report one by the database's clock."""
-    return ScheduleReport.of(schedule, now=db_time(session))
+    last = held_nights.newest(session, [schedule.id])
+    return ScheduleReport.of(schedule, now=db_time(session), last=last.get(schedule.id))
 
 
 def list_all(session: Session) -> tuple[ScheduleReport, ...]:
     """By name."""
-    now = db_time(session)
-    return tuple(ScheduleReport.of(one, now=now) for one in stored.list_all(session))
+    now, found = db_time(session), stored.list_all(session)
+    last = held_nights.newest(session, [one.id for one in found])
+    return tuple(ScheduleReport.of(one, now=now, last=last.get(one.id)) for one in found)
 
 
 def decisions(
@@ -110,7 +124,10 @@ def decisions(
     """Newest time first. NotFoundError if there is no such schedule."""
     schedule = stored.find(session, name)
     found = stored.decisions(session, schedule.id, limit=limit, cursor=cursor)
-    return Page(tuple(DecisionReport.of(one) for one in found.items), found.next_cursor)
+    sweep_ids = [one.sweep_id for one in found.items if one.sweep_id is not None]
+    held = held_nights.of_sweeps(session, sweep_ids)
+    shown = tuple(DecisionReport.of(one, held.get(one.sweep_id or "")) for one in found.items)
+    return Page(shown, found.next_cursor)
 
 
 def _next_starts(schedule: Schedule, pause: Pause | None, *, now: datetime) -> tuple[datetime, ...]:

@@ -17,6 +17,7 @@ from service.store.clock import db_time
 from service.store.models.schedule import ScheduleDecisionRow
 from service.store.models.sweep import SweepRow
 from service.store.schedules import Decided, Schedule
+from workers.contract.point import PointSpec
 
 
 def fire_due(session: Session, schedule: Schedule, *, max_points: int) -> list[Decided]:
@@ -91,7 +92,23 @@ def _start(
         seed=_seed(schedule.id, scheduled_for),
         expansion=expansion,
     )
+    if schedule.spec.aa_control:
+        _start_aa(session, schedule, expansion.points[0], scheduled_for=scheduled_for)
     return sweep.id
+
+
+def _start_aa(
+    session: Session, schedule: Schedule, point: PointSpec, *, scheduled_for: datetime
+) -> None:
+    """Queue the schedule's A/A control, behind its sweep; whatever judges nights leaves it out."""
+    control = schedule.spec.aa_sweep(point)
+    sweeps.create(
+        session,
+        control,
+        created_by=schedule.created_by,
+        seed=_seed(schedule.id, scheduled_for),
+        expansion=control.expand(),
+    )
 
 
 def _seed(schedule_id: str, scheduled_for: datetime) -> int:

@@ -13,7 +13,7 @@ from service.analysis.schedules.timetable import Timetable, offset_of
 from service.errors import ConflictError, InvalidCursorError, NotFoundError
 from service.store.clock import db_now, db_time
 from service.store.ids import new_id
-from service.store.models.schedule import ScheduleDecisionRow, ScheduleRow
+from service.store.models.schedule import ScheduleComparisonRow, ScheduleDecisionRow, ScheduleRow
 from service.store.pages import Page, cut, decode_cursor
 
 
@@ -136,6 +136,7 @@ def remove(session: Session, name: str) -> None:
     """Forget a schedule and its decisions; sweeps it started stay."""
     schedule = find(session, name, lock=True)
     for table, column in (
+        (ScheduleComparisonRow, ScheduleComparisonRow.schedule_id),
         (ScheduleDecisionRow, ScheduleDecisionRow.schedule_id),
         (ScheduleRow, ScheduleRow.id),
     ):

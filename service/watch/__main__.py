@@ -14,6 +14,7 @@ from service.store import schema
 from service.store.commits import CommitWatch
 from service.store.engine import Sessions, create_engine
 from service.telemetry import configure_logging, get_logger
+from service.watch.holder import Holder
 from service.watch.judge import Judge
 from service.watch.sender import Sender
 
@@ -64,7 +65,8 @@ def _watch(settings: Settings, sessions: Sessions, stopping: threading.Event) ->
         target=_look_again_and_again, args=(sender.look, sessions, stopping), daemon=True
     )
     sending.start()
-    _look_again_and_again(Judge(sessions).look, sessions, stopping)
+    judge, holder = Judge(sessions), Holder(sessions)
+    _look_again_and_again(lambda: judge.look() + holder.look(), sessions, stopping)
 
 
 def _look_again_and_again(

@@ -8,9 +8,18 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, Field, StrictInt, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+    model_validator,
+)
 
 from workers.contract.frozen import Frozen, Label
+from workers.contract.pair import Pair, PairAxis
+from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 
 FIELDS = {
@@ -25,6 +34,10 @@ MOST_CATCH_UPS = 50
 MOST_TAGS = 50
 TAG = "schedule"
 """Every sweep that a schedule starts has its name under this tag."""
+
+AA_TAG = "aa_control"
+"""The same for the sweeps of its A/A control, which are no nights of it."""
+FEWEST_AA_GROUPS = 3
 
 _EXAMPLE = "'0 2 * * *' is every night at 02:00"
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -113,6 +126,12 @@ class ScheduleSpec(Frozen):
         description="Every start is put off by a fixed part of this, chosen by a hash of the id.",
     )
 
+    aa_control: StrictBool = Field(
+        default=False,
+        description="Also measure its first point twice by turns each time, as a sweep of its own: "
+        "what the instrument says where nothing differs.",
+    )
+
     @model_validator(mode="after")
     def _several_at_once_have_to_queue(self) -> Self:
         if self.catch_up is CatchUp.ALL and self.overlap is not Overlap.QUEUE:
@@ -132,6 +151,29 @@ class ScheduleSpec(Frozen):
                 f"{TAG!r}, which is added"
             )
         return self
+
+    def aa_sweep(self, point: PointSpec) -> SweepSpec:
+        """Return the sweep that measures a point of this one twice by turns."""
+        return SweepSpec(
+            name=f"A/A control of {self.name}",
+            models=(point.model,),
+            blocks=(point.block,),
+            arrangement=(point.arrangement,),
+            phase=(point.phase,),
+            tp_degree=(point.tp_degree,),
+            batch=(point.batch,),
+            seq=(point.seq,),
+            dtype=(point.dtype,),
+            collective_impl=(point.collective_impl,),
+            overlap=(point.overlap,),
+            launch=(point.launch,),
+            pair=Pair(axis=PairAxis.SAME),
+            replicates=max(FEWEST_AA_GROUPS, self.sweep.replicates),
+            sampling=self.sweep.sampling,
+            where=self.sweep.where,
+            priority=self.sweep.priority,
+            tags={AA_TAG: self.name},
+        )
 
     @property
     def started_sweep(self) -> SweepSpec:

@@ -39,7 +39,7 @@ def pin(
     if note is not None:
         asked["note"] = note
     if days is not None:
-        asked["expires_at"] = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+        asked["expires_at"] = _in_days(days)
     with Client.connect(load_settings()) as client:
         if move:
             answer = client.patch(resource("baselines", name), json.dumps(asked).encode())
@@ -85,6 +85,28 @@ def rename(
 
 
 @app.command()
+def expire(
+    name: Name,
+    *,
+    days: Annotated[
+        int | None, typer.Option(help="From now on; without, never.", min=1, max=36500)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a baseline stand so many days more, or for good."""
+    body = json.dumps({"expires_at": None if days is None else _in_days(days)}).encode()
+    with Client.connect(load_settings()) as client:
+        answer = client.patch(resource("baselines", name), body)
+    changed = answer.read(Baseline)
+    if as_json:
+        print_json(answer.document)
+    elif changed.expires_at is None:
+        say(Console(), f"baseline {name} never expires")
+    else:
+        say(Console(), f"baseline {name} expires at {changed.expires_at:%Y-%m-%d %H:%M} UTC")
+
+
+@app.command()
 def remove(name: Name, *, as_json: AsJson = False) -> None:
     """Forget a name; the sweep it stood for stays."""
     with Client.connect(load_settings()) as client:
@@ -110,3 +132,7 @@ def candidates(sweep_id: SweepId, *, as_json: AsJson = False) -> None:
     show_table(console, table, empty=found.sentence)
     for other in found.passed_over:
         say(console, f"passed over: sweep {other.sweep_id}: {other.reason}", "dim")
+
+
+def _in_days(days: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).isoformat()

@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure a sweep again and again.")
 
 Name = Annotated[str, typer.Argument(help="The schedule's name or id.", show_default=False)]
 
-COLUMNS = ("scheduled for (UTC)", "what", "why", "sweep")
+COLUMNS = ("scheduled for (UTC)", "what", "why", "sweep", "against baseline")
 MOST_DECISIONS = 14
 
 
@@ -36,6 +36,9 @@ def create(  # noqa: PLR0913 - one option for each policy
     overlap: Annotated[
         str, typer.Option(help="While one is not over: skip, queue, cancel_previous.")
     ] = "skip",
+    aa_control: Annotated[
+        bool, typer.Option("--aa-control", help="Also measure a point against itself each time.")
+    ] = False,
     jitter: Annotated[int, typer.Option(help="Put off by a fixed part of so many seconds.")] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -50,6 +53,7 @@ def create(  # noqa: PLR0913 - one option for each policy
         "most_catch_ups": most_catch_ups,
         "overlap": overlap,
         "jitter_s": jitter,
+        "aa_control": aa_control,
     }
     with Client.connect(load_settings()) as client:
         answer = client.post("/v1/schedules", json.dumps(asked).encode())
@@ -72,7 +76,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     table = new_table("", COLUMNS, right=("sweep",))  # an id is of use whole
     for one in found.read(Decision):
         when = f"{one.scheduled_for:%Y-%m-%d %H:%M}"
-        table.add_row(*map(cell, (when, one.action, one.reason, one.sweep_id)))
+        held = "" if one.held is None else one.held.label
+        table.add_row(*map(cell, (when, one.action, one.reason, one.sweep_id, held)))
     show_table(Console(), table, empty="it has not named a time yet")
 
 
@@ -136,6 +141,8 @@ def _describe(schedule: Schedule) -> None:
     say(console, f"catch up {schedule.catch_up}, overlap {schedule.overlap}")
     if schedule.baseline is not None:
         say(console, f"held against baseline {schedule.baseline}")
+    if schedule.last_held is not None:
+        say(console, f"last night: {schedule.last_held.sentence}")
     if schedule.pause is not None:
         say(console, schedule.pause.label, "yellow")
     following = ", ".join(f"{one:%Y-%m-%d %H:%M}" for one in schedule.next_starts)

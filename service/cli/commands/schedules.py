@@ -9,7 +9,7 @@ from service.cli.wire.schedules import Schedule
 
 app = typer.Typer()
 
-COLUMNS = ("schedule", "cron", "zone", "state", "next start (UTC)")
+COLUMNS = ("schedule", "cron", "zone", "state", "next start (UTC)", "last night")
 
 
 @app.command()
@@ -24,5 +24,7 @@ def schedules(*, as_json: AsJson = False) -> None:
     for one in found.read(Schedule):
         state = "active" if one.pause is None else one.pause.label
         following = f"{one.next_starts[0]:%Y-%m-%d %H:%M}" if one.next_starts else "-"
-        table.add_row(*map(cell, (one.name, one.cron, one.zone, state, following)))
+        last = one.last_held
+        held = "" if last is None else f"{last.label} against {last.baseline}"
+        table.add_row(*map(cell, (one.name, one.cron, one.zone, state, following, held)))
     show_table(Console(), table, empty="no schedules")

@@ -16,6 +16,19 @@ class Pause(Wire):
         return f"paused{until}: {self.reason}"
 
 
+class Held(Wire):
+    """A night against the baseline."""
+
+    baseline: str
+    verdict: str | None = None
+    sentence: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its verdict."""
+        return self.verdict or "not compared"
+
+
 class Schedule(Wire):
     """A sweep that is measured again and again."""
 
@@ -27,6 +40,7 @@ class Schedule(Wire):
     overlap: str = ""
     pause: Pause | None = None
     next_starts: tuple[datetime, ...] = ()
+    last_held: Held | None = None
 
 
 class Decision(Wire):
@@ -36,3 +50,4 @@ class Decision(Wire):
     action: str
     reason: str = ""
     sweep_id: str | None = None
+    held: Held | None = None

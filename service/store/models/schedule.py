@@ -3,6 +3,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from service.analysis.comparison import Verdict
 from service.analysis.schedules.decide import Action
 from service.analysis.schedules.spec import CatchUp, Overlap
 from service.store.columns import AnyText, Document, UtcDateTime, choice
@@ -26,6 +27,7 @@ class ScheduleRow(Rows):
     most_catch_ups: Mapped[int]
     overlap: Mapped[Overlap] = mapped_column(choice(Overlap, name="overlap"))
     jitter_s: Mapped[int]
+    aa_control: Mapped[bool]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     created_by: Mapped[str] = mapped_column(String(NAME))
     decided_until: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -49,3 +51,28 @@ class ScheduleDecisionRow(Rows):
     action: Mapped[Action] = mapped_column(choice(Action, name="action"))
     reason: Mapped[str] = mapped_column(AnyText)
     sweep_id: Mapped[str | None] = mapped_column(ForeignKey("sweeps.id"))
+
+
+class ScheduleComparisonRow(Rows):
+    """A sweep that a schedule started, held against the schedule's baseline once it was over."""
+
+    __tablename__ = "schedule_comparisons"
+
+    sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"), primary_key=True)
+    schedule_id: Mapped[str] = mapped_column(ForeignKey("schedules.id"))
+    baseline: Mapped[str] = mapped_column(String(NAME))
+    """Its name then."""
+    baseline_sweep_id: Mapped[str | None] = mapped_column(ForeignKey("sweeps.id"))
+    """NULL where the baseline could not be used."""
+    verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, name="verdict"))
+    """NULL where nothing could be compared; the sentence says why."""
+    ratio: Mapped[float | None]
+    ci_low: Mapped[float | None]
+    ci_high: Mapped[float | None]
+    num_points: Mapped[int]
+    num_slower: Mapped[int]
+    num_faster: Mapped[int]
+    sentence: Mapped[str] = mapped_column(AnyText)
+    compared_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+    __table_args__ = (Index(None, "schedule_id", "sweep_id"),)

@@ -140,6 +140,10 @@ def test_baselines_are_pinned_moved_renamed_listed_and_removed(fake: FakeServer,
     assert json.loads(fake.received[1].body) == {"sweep": SWEEP_ID, "note": "again"}
     run("baseline", "rename", "good", "best")
     assert json.loads(fake.received[2].body) == {"name": "best"}
+    assert "never expires" in run("baseline", "expire", "good").out
+    assert json.loads(fake.received[3].body) == {"expires_at": None}
+    fake.on("PATCH /v1/baselines/good", Reply({**BASELINE, "expires_at": "2099-01-01T00:00:00Z"}))
+    assert "2099-01-01 00:00 UTC" in run("baseline", "expire", "good", "--days", "5").out
     assert "(expired)" in run("baseline", "list").out
     assert run("baseline", "remove", "good").code == ExitCode.OK
 

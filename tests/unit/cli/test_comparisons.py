@@ -121,3 +121,25 @@ def test_arrangements_are_shown_with_arithmetic_and_measurement(fake: FakeServer
 def test_breakeven_of_too_little_says_so(fake: FakeServer, run: Run) -> None:
     fake.on("GET /v1/breakeven", Reply(page()))
     assert "no series has two batches" in run("breakeven", SWEEP_ID).out
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "is_one_sided", "code"),
+    [
+        (True, False, ExitCode.OK),
+        (None, None, ExitCode.OK),
+        (False, False, ExitCode.NEGATIVE),
+        (True, True, ExitCode.NEGATIVE),
+    ],
+)
+def test_the_self_check_fails_where_its_promise_is_broken(
+    fake: FakeServer, run: Run, is_kept: object, is_one_sided: object, code: ExitCode
+) -> None:
+    night = {"sweep_id": "s1", "created_at": "2026-01-02T03:00:00Z", "largest_change": 0.012}
+    found = {"is_kept": is_kept, "is_one_sided": is_one_sided, "nights": [night], "sentence": "so"}
+    fake.on("GET /v1/self-check", Reply(found))
+    outcome = run("self-check", "--schedule", "nightly")
+    assert outcome.code == code
+    assert fake.received[0].query == {"schedule": ["nightly"]}
+    for shown in ("2026-01-02 03:00", "s1", "1.2%", "so"):
+        assert shown in outcome.out
