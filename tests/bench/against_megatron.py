@@ -24,12 +24,14 @@ from tests.bench.against_dtensor import (
     GOALS,
     TheirStep,
     by_turns,
-    our_step,
+    our_block,
     spec_of,
 )
 from tests.bench.pair_of_ranks import BenchRank, run_ranks
-from tests.bench.ratios import report
+from tests.bench.ratios import ratios_of, report
 from workers.contract.axes import Block
+from workers.prepare import TrainStep
+from workers.timing.clocks import Step
 
 
 class MegatronMlp(nn.Module):
@@ -59,15 +61,16 @@ def compare(rank: BenchRank, *, hidden: int) -> bool:
     """Print the ratio on rank 0; return whether ours is no slower."""
     spec = spec_of(Block.MLP, hidden, rank.group.size)
     x, grad = torch.randn(spec.input_shape), torch.randn(spec.input_shape)
-    steps = (
-        our_step(spec, x.clone().requires_grad_(), grad, rank.group),
-        TheirStep(
+    block = our_block(spec, rank.group)
+    steps: dict[str, Step] = {
+        "ours": TrainStep(block, x.clone().requires_grad_(), grad, rank.group),
+        "theirs": TheirStep(
             MegatronMlp(hidden),
             x.transpose(0, 1).contiguous().requires_grad_(),
             grad.transpose(0, 1).contiguous(),
         ),
-    )
-    ratios = by_turns(rank, spec, *steps)
+    }
+    ratios = ratios_of(by_turns(rank, spec, steps), "ours", "theirs")
     if rank.is_first:
         report("against_megatron", ratios, hidden=hidden, tp_degree=rank.group.size, goal=1.0)
     return median(ratios) <= 1.0

@@ -9,22 +9,23 @@ there, without autograd. What our step takes beyond it is split by references th
     gradient allocation   + all results in new memory
     rest                  what remains: autograd, our Functions, Python
 
-Each is interleaved ABBA with the bare reference; parts are differences of ratios to it, so that
-they add up. Goals: ours at most 1.10 of the bare reference in float32, and at most 1.10 of the one
-with activation in bfloat16.
+All four are interleaved in rounds A B C D D C B A; parts are differences of ratios to the bare
+reference, so that they add up. Goals: ours at most 1.10 of the bare reference in float32, and at
+most 1.10 of the one with activation in bfloat16.
 """
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import median
 
 import torch
 from torch import Tensor
 
+from tests.bench.bare import BareMlp, BareStep
 from tests.bench.pair_of_ranks import BenchRank, run_ranks
-from tests.bench.ratios import abba, report
+from tests.bench.ratios import ratios_of, report, there_and_back
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
@@ -35,72 +36,27 @@ from workers.tp.group import TensorParallelGroup
 
 HIDDEN = (1024, 2048)
 NUM_TOKENS = 2048
-REPEATS = 7
+MOST_ROUNDS, FEWEST_ROUNDS = 7, 3
+ENOUGH_S = 120.0
+"""Of rounds, where the fewest are not longer."""
+
 GOAL = 1.10
 
 
-class Operands:
-    """What a reference multiplies. Legend: T tokens, H hidden, F this rank's inner width."""
+class AllocatingStep:
+    """The bare step with activation; every result is new, and dropped when the step is over.
+
+    Legend: T tokens, H hidden, F this rank's inner width.
+    """
 
     has_backward = True
+    _kept: tuple[Tensor, ...] = ()
 
     def __init__(
         self, weights: Sequence[Tensor], x_TH: Tensor, grad_TH: Tensor, group: TensorParallelGroup
     ) -> None:
-        self._up_FH, self._down_HF = (weight.detach() for weight in weights)
+        self._up_FH, self._down_HF = weights
         self._x_TH, self._grad_TH, self._group = x_TH, grad_TH, group
-
-
-class BareStep(Operands):
-    """All results stay where they are."""
-
-    def __init__(
-        self,
-        weights: Sequence[Tensor],
-        x_TH: Tensor,
-        grad_TH: Tensor,
-        group: TensorParallelGroup,
-        *,
-        activates: bool,
-    ) -> None:
-        super().__init__(weights, x_TH, grad_TH, group)
-        self._activates = activates
-        inner = (x_TH.shape[0], self._up_FH.shape[0])
-        self._up_TF, self._inner_TF, self._dinner_TF, self._dup_TF = (
-            torch.randn(inner).to(x_TH.dtype) for _ in range(4)
-        )
-        self._y_TH, self._dx_TH = torch.empty_like(x_TH), torch.empty_like(x_TH)
-        self._dup_FH, self._ddown_HF = (
-            torch.empty_like(self._up_FH),
-            torch.empty_like(self._down_HF),
-        )
-
-    def forward(self) -> Tensor:
-        """Two products, one all-reduce."""
-        torch.mm(self._x_TH, self._up_FH.T, out=self._up_TF)
-        if self._activates:
-            torch.ops.aten.gelu.out(self._up_TF, out=self._inner_TF)
-        torch.mm(self._inner_TF, self._down_HF.T, out=self._y_TH)
-        return self._group.collectives.all_reduce(self._y_TH, where="mlp.forward")
-
-    def backward(self, output: Tensor) -> None:
-        """Four products, one all-reduce."""
-        del output
-        torch.mm(self._grad_TH, self._down_HF, out=self._dinner_TF)
-        torch.mm(self._grad_TH.T, self._inner_TF, out=self._ddown_HF)
-        if self._activates:
-            torch.ops.aten.gelu_backward.grad_input(
-                self._dinner_TF, self._up_TF, grad_input=self._dup_TF
-            )
-        torch.mm(self._dup_TF, self._up_FH, out=self._dx_TH)
-        self._group.collectives.all_reduce(self._dx_TH, where="mlp.backward")
-        torch.mm(self._dup_TF.T, self._x_TH, out=self._dup_FH)
-
-
-class AllocatingStep(Operands):
-    """The same with activation; every result is new, and dropped when the step is over."""
-
-    _kept: tuple[Tensor, ...] = ()
 
     def forward(self) -> Tensor:
         """Keeps what backward reads."""
@@ -124,6 +80,17 @@ class AllocatingStep(Operands):
         self._kept = ()
 
 
+def measure(rank: BenchRank, steps: Mapping[str, Step]) -> list[dict[str, float]]:
+    """Rounds of single steps; fewer of them where a CPU emulates the dtype and takes minutes."""
+    runs = {name: rank.block(step, num_steps=1) for name, step in steps.items()}
+    for run in runs.values():
+        run()  # warms up
+    first = there_and_back(runs, repeats=1)
+    round_s = sum(first[0].values()) / 1e9  # of the slower rank: the same on both
+    more = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(ENOUGH_S / round_s))) - 1
+    return first + there_and_back(runs, repeats=more)
+
+
 def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
     """Print the ratios and their split on rank 0; return whether the goal is met."""
     spec = _spec(hidden, dtype, rank.group.size)
@@ -132,21 +99,19 @@ def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
     block = draw_shard(spec, rank=rank.group.rank, seed=1, device=cpu, dtype=torch_dtype)
     x, grad = (torch.randn(spec.input_shape).to(torch_dtype) for _ in range(2))
     x_TH, grad_TH = x.view(NUM_TOKENS, hidden), grad.view(NUM_TOKENS, hidden)
-    given = (block.weights, x_TH, grad_TH, rank.group)
+    weights = [weight.detach() for weight in block.weights]
+    bare, active = (
+        BareMlp(weights, rank.group, tokens=NUM_TOKENS, activates=activates)
+        for activates in (False, True)
+    )
     steps: dict[str, Step] = {
-        "bare": BareStep(*given, activates=False),
-        "activation": BareStep(*given, activates=True),
-        "allocating": AllocatingStep(*given),
+        "bare": BareStep(bare, x_TH, grad_TH),
+        "activation": BareStep(active, x_TH, grad_TH),
+        "allocating": AllocatingStep(weights, x_TH, grad_TH, rank.group),
         "ours": TrainStep(block, x.clone().requires_grad_(), grad, rank.group),
     }
-    blocks = {name: rank.block(step, num_steps=1) for name, step in steps.items()}
-    for run in blocks.values():
-        run()
-    ratios = {
-        name: abba(run, blocks["bare"], repeats=REPEATS)
-        for name, run in blocks.items()
-        if name != "bare"
-    }
+    rounds = measure(rank, steps)
+    ratios = {name: ratios_of(rounds, name, "bare") for name in steps}
     middle = {name: median(values) for name, values in ratios.items()}
     judged = middle["ours"] if dtype is Dtype.FLOAT32 else middle["ours"] / middle["activation"]
     if rank.is_first:

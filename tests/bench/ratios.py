@@ -1,20 +1,34 @@
-"""What benchmarks here have in common: A and B interleaved ABBA, a ratio for each quad; lines."""
+"""What benchmarks here have in common: variants interleaved ABBA, ratios for each round; lines."""
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from scipy.stats import binom
 
 
 def abba(run_a: Callable[[], float], run_b: Callable[[], float], *, repeats: int) -> list[float]:
-    """Ratio of A to B for each of `repeats` quads A B B A, so that linear drift cancels."""
-    quads = []
+    """Ratio of A to B for each of `repeats` quads A B B A."""
+    return ratios_of(there_and_back({"a": run_a, "b": run_b}, repeats=repeats), "a", "b")
+
+
+def there_and_back(
+    runs: Mapping[str, Callable[[], float]], *, repeats: int
+) -> list[dict[str, float]]:
+    """What each took in rounds A B C C B A, both times together, so that linear drift cancels."""
+    rounds = []
     for _ in range(repeats):
-        first, second, third, fourth = run_a(), run_b(), run_b(), run_a()
-        quads.append((first + fourth) / (second + third))
-    return quads
+        took = dict.fromkeys(runs, 0.0)
+        for name in (*runs, *reversed(tuple(runs))):
+            took[name] += runs[name]()
+        rounds.append(took)
+    return rounds
+
+
+def ratios_of(rounds: Sequence[Mapping[str, float]], one: str, other: str) -> list[float]:
+    """One to the other, for each round."""
+    return [each[one] / each[other] for each in rounds]
 
 
 def report(name: str, ratios: Sequence[float], **facts: object) -> float:

@@ -68,8 +68,12 @@ class AttentionShard:
     def _attend_all(self, mixed_TWD: Tensor, *, batch: int) -> Tensor:
         heads, kv_heads = self.num_heads, self.num_kv_heads
         mixed_BSWD = mixed_TWD.view(batch, -1, heads + 2 * kv_heads, self.head_dim)
-        mixed_BWSD = mixed_BSWD.transpose(1, 2)
-        q_BASD, k_BKSD, v_BKSD = mixed_BWSD.split((heads, kv_heads, kv_heads), dim=1)
+        # Split before transposing: backward then joins the three gradients where the product reads
+        # them, instead of copying them once more.
+        q_BASD, k_BKSD, v_BKSD = [
+            part_BSWD.transpose(1, 2)
+            for part_BSWD in mixed_BSWD.split((heads, kv_heads, kv_heads), dim=2)
+        ]
         if self.cache is None:
             attended_BASD = attend(q_BASD, k_BKSD, v_BKSD)
         else:
