@@ -1,13 +1,13 @@
 """Nights held against their schedule's baseline, and the A/A control of a schedule.
 
-Revises: 0012
+Revises: 0013
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0013"
-down_revision = "0012"
+revision = "0014"
+down_revision = "0013"
 
 
 def upgrade() -> None:
