@@ -9,13 +9,17 @@ from sqlalchemy.orm import Session
 from service.analysis.costmodel.accelerators import Accelerator, find_accelerator
 from service.analysis.costmodel.collectives import CollectiveCurve, CollectiveModel
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.costmodel.gemm import FEWEST_PRODUCTS, GemmModel, Product, merged
 from service.analysis.costmodel.measured_steps import FEWEST_STEPS, MeasuredSteps, from_steps
-from service.store import curves
-from service.store.curves import Curve
+from service.reports import measured_curves
+from service.store import curves, probes
+from service.store.curves import Curve, Origin
+from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
-from workers.contract.axes import Collective
+from workers.contract.axes import Collective, CollectiveImpl
 from workers.contract.point import PointSpec
+from workers.contract.probe import GemmProbe
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,16 @@ class Stored:
     session: Session
     hardware: str
     _trials: dict[ResultFilter, list[MeasuredTrial]] = field(default_factory=dict)
+
+    @cached_property
+    def probes(self) -> tuple[MeasuredProbe, ...]:
+        """What calibrations measured on it."""
+        return tuple(probes.newest(self.session, ResultFilter.on(self.hardware)))
+
+    @cached_property
+    def measured_curves(self) -> tuple[Curve, ...]:
+        """The curves among them."""
+        return tuple(measured_curves.of_probes(self.probes))
 
     @cached_property
     def imported(self) -> tuple[Curve, ...]:
@@ -45,22 +59,43 @@ class Calibration:
     """What is known of one hardware."""
 
     collectives: CollectiveModel
+    measured: tuple[Curve, ...]
+    """Curves of calibrations, of the point's implementation."""
     imported: tuple[Curve, ...]
     accelerator: Accelerator | None
     steps: MeasuredSteps | None
     """None where too few points of this kind were measured."""
+    products: GemmModel | None
+    """None where no calibration measured this number of ranks and element type."""
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """All that its collectives may rest on."""
+        return (*self.measured, *self.imported)
 
 
 def calibrated(stored: Stored, point: PointSpec) -> Calibration:
     """What was measured or brought in that bears on the point, and the catalogue's entry."""
-    trials = stored.trials(ResultFilter(tp_degrees=(point.tp_degree,)))
+    impl = point.collective_impl
+    which = ResultFilter(tp_degrees=(point.tp_degree,), collective_impls=(impl,))
+    imported = stored.imported if impl is CollectiveImpl.BACKEND else ()
+    measured = tuple(one for one in stored.measured_curves if one.collective_impl is impl)
     accelerator = find_accelerator(stored.hardware)
     for curve in stored.imported:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
-    found = [*_from_trials(trials), *_from_files(stored.imported)]
+    found = [
+        *_from_curves(measured, preference=0),
+        *_from_trials(stored.trials(which)),
+        *_from_curves(imported, preference=2),
+    ]
     link = None if accelerator is None else accelerator.link
     return Calibration(
-        CollectiveModel(found, link), stored.imported, accelerator, _steps(stored, point)
+        collectives=CollectiveModel(found, link),
+        measured=measured,
+        imported=imported,
+        accelerator=accelerator,
+        steps=_steps(stored, point),
+        products=_products(stored, point),
     )
 
 
@@ -90,6 +125,21 @@ def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
     return from_steps(steps, calibration=origin)
 
 
+def _products(stored: Stored, point: PointSpec) -> GemmModel | None:
+    """Products that a calibration measured while as many ranks worked."""
+    found = [
+        (Product(one.spec.m, one.spec.n, one.spec.k), one.time_us)
+        for one in stored.probes
+        if isinstance(one.spec, GemmProbe)
+        and (one.spec.dtype, one.spec.tp_degree) == (point.dtype, point.tp_degree)
+    ]
+    times = merged(found)
+    if len(times) < FEWEST_PRODUCTS:
+        return None
+    origin = f"{len(times)} products of a calibration of {stored.hardware}"
+    return GemmModel(times, element_bytes=point.dtype.num_bytes, calibration=origin)
+
+
 def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
     points: dict[tuple[Collective, int], list[tuple[float, float]]] = {}
     for trial in trials:
@@ -97,13 +147,13 @@ def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
             key = (one.op, trial.spec.tp_degree)
             if one.time_us > 0:
                 points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
-    return _curves(points, "collectives inside measured points")
+    return _curves(points, "collectives inside measured points", preference=1)
 
 
-def _from_files(imported: Sequence[Curve]) -> list[CollectiveCurve]:
+def _from_curves(several: Sequence[Curve], *, preference: int) -> list[CollectiveCurve]:
     """As torch calls them: an all-reduce works in place, the others do not."""
     found = []
-    for curve in imported:
+    for curve in several:
         table = curve.table
         if table.operation.value not in {one.value for one in Collective}:
             continue
@@ -113,16 +163,20 @@ def _from_files(imported: Sequence[Curve]) -> list[CollectiveCurve]:
             for row in table.rows
             if (time := row.in_place_us if op is Collective.ALL_REDUCE else row.out_of_place_us)
         ]
-        origin = f"nccl-tests, {curve.source or curve.id}"
-        found += _curves({(op, table.num_ranks): points}, origin)
+        by = "nccl-tests" if curve.origin is Origin.IMPORTED else "calibration"
+        origin = f"{by}, {curve.source or curve.id}"
+        found += _curves({(op, table.num_ranks): points}, origin, preference=preference)
     return found
 
 
 def _curves(
-    points: dict[tuple[Collective, int], list[tuple[float, float]]], origin: str
+    points: dict[tuple[Collective, int], list[tuple[float, float]]],
+    origin: str,
+    *,
+    preference: int,
 ) -> list[CollectiveCurve]:
     return [
-        CollectiveCurve(op, num_ranks, TimeCurve.of(several, calibration=origin))
+        CollectiveCurve(op, num_ranks, TimeCurve.of(several, calibration=origin), preference)
         for (op, num_ranks), several in points.items()
         if len({size for size, _ in several}) >= FEWEST_POINTS
     ]

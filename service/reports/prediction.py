@@ -166,7 +166,7 @@ def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[
     found = predict_step(point, product_time=product_time, message_time=message_time)
     if found.communication.basis is Basis.EXTRAPOLATED:
         warnings.append(f"collectives: extrapolated from {found.communication.calibration}")
-    for curve in known.imported:
+    for curve in known.curves:
         warnings += [
             f"check the configuration: {curve.table.operation} among {curve.table.num_ranks} "
             f"ranks, {one.low_bytes} to {one.high_bytes} bytes: {one.reason}"
@@ -178,10 +178,15 @@ def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[
 def _product_time(
     stored: Stored, point: PointSpec, known: Calibration
 ) -> tuple[ProductTime, list[str]]:
-    """Measured steps of this kind of point answer first, published peaks else."""
+    """Measured steps of this kind of point answer first: they hold what lies between products.
+
+    Then products that a calibration measured, then published peaks.
+    """
     steps, accelerator = known.steps, known.accelerator
     if steps is not None:
         return partial(steps.product_time, point=point), []
+    if known.products is not None:
+        return known.products.predict, []
     if accelerator is None:
         raise _unknown(stored)
     if point.dtype is Dtype.BFLOAT16 and not accelerator.has_bfloat16:

@@ -17,6 +17,8 @@ class CollectiveCurve:
     collective: Collective
     num_ranks: int
     curve: TimeCurve
+    preference: int = 0
+    """Of several that rest on equally good measurements the lowest answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class CollectiveModel:
         same = [one for one in self.curves if one.collective is collective]
         own = [one for one in same if one.num_ranks == num_ranks]
         if own:
-            answers = [one.curve.predict(message_bytes) for one in own]
-            return min(answers, key=lambda one: (one.basis.rank, one.time_us))
+            answers = [(one.preference, one.curve.predict(message_bytes)) for one in own]
+            _, best = min(answers, key=lambda one: (one[1].basis.rank, one[0], one[1].time_us))
+            return best
         if same and num_ranks > 1:
             return _stretched(same, collective, message_bytes=message_bytes, num_ranks=num_ranks)
         if self.link is None:

@@ -7,7 +7,8 @@ from service.store.engine import Sessions
 from tests.integration.api.importing import bring
 from tests.integration.api.measuring import calibrate_all, register
 from tests.unit.analysis.trials import HARDWARE
-from workers.contract.probe import CollectiveProbe, Probe
+from workers.contract.axes import Dtype
+from workers.contract.probe import CollectiveProbe, GemmProbe, Probe
 
 ASKED = {
     "tp_degree": [1, 2],
@@ -79,6 +80,26 @@ def test_probes_are_no_results_of_blocks(calibrated: TestClient) -> None:
     assert (point["spec"]["kind"], point["state"]) == ("collective", "succeeded")
     key = calibrated.get(f"/v1/fingerprints/{point['spec_key']}").json()
     assert "message_bytes" in {one["field"] for one in key["fields"]}
+
+
+def test_predictions_rest_on_the_calibration_and_say_so(calibrated: TestClient) -> None:
+    asked = {
+        "hardware": HARDWARE.accelerator,
+        "block": "mlp",
+        "phase": "prefill",
+        "model": "pythia-31m",
+        "tp_degree": 2,
+        "batch": 2,
+        "dtype": "float32",
+    }
+    found = calibrated.post("/v1/predict", json=asked).json()
+    message_bytes = 2 * 256 * 4
+    assert found["communication_time"]["time_us"] == pytest.approx(20 + message_bytes / 1000)
+    assert found["communication_time"]["basis"] == "measured"
+    assert "calibration, sweep" in found["communication_time"]["calibration"]
+    assert "products of a calibration" in found["compute_time"]["calibration"]
+    probe = GemmProbe(m=2, n=512, k=256, tp_degree=2, dtype=Dtype.FLOAT32)
+    assert found["compute_time"]["time_us"] == pytest.approx(2 * time_us(probe), rel=0.25)
 
 
 @pytest.mark.parametrize(
