@@ -7,7 +7,7 @@ from statistics import fmean, median
 from service.analysis.claims.memory import bubble_share
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
-from service.reports import breakeven
+from service.reports import breakeven, claim_degrees, claim_links
 from service.reports.breakeven import BreakEvenReport
 from service.store.curves import Curve
 from service.store.results import MeasuredTrial
@@ -26,7 +26,9 @@ def facts(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> dict[int,
     found = {number: fact(sharded) for number, fact in FACTS.items()}
     found[16] = _floor(sharded, curves)
     series = breakeven.reports(trials)
-    found[23] = _pays(series)
+    found[23] = claim_links.pays(series, sharded)
+    found[26] = claim_degrees.decode_of_one(trials)
+    found[28] = claim_degrees.peak_memory(trials)
     found[27] = _break_evens(series)
     return {number: said for number, said in found.items() if said is not None}
 
@@ -145,24 +147,11 @@ def _implementations(trials: Sequence[MeasuredTrial]) -> str | None:
     return f"decode against the backend's, median (trials): {', '.join(each)}" if each else None
 
 
-def _across_nodes(trials: Sequence[MeasuredTrial]) -> str | None:
-    own = [trial for trial in trials if trial.link_class.startswith("network")]
-    shares: dict[str, list[float]] = {}
-    for trial in own:
-        shares.setdefault(trial.link_class, []).append(trial.summary.communication_share)
-    each = [f"{link}: {median(values):.0%}" for link, values in sorted(shares.items())]
-    return f"median communication share over {'; '.join(each)}" if each else None
-
-
 def _above_threshold(trials: Sequence[MeasuredTrial]) -> str | None:
     if not trials:
         return None
     above = sum(trial.summary.communication_share > DEFAULT_THRESHOLD for trial in trials)
     return f"above {DEFAULT_THRESHOLD:.0%} in {above} of {len(trials)} trials"
-
-
-def _pays(series: Sequence[BreakEvenReport]) -> str | None:
-    return _sentences([one for one in series if (one.tp_degree, one.pays_against) == (4, 2)])
 
 
 def _break_evens(series: Sequence[BreakEvenReport]) -> str | None:
@@ -184,6 +173,8 @@ FACTS: dict[int, Fact] = {
     18: _batch_1,
     20: _hidden,
     21: _implementations,
-    24: _across_nodes,
+    12: claim_links.all_reduce_times,
+    13: claim_links.efficiencies,
+    24: claim_links.across_nodes,
     25: _above_threshold,
 }

@@ -17,6 +17,10 @@ ARRANGEMENTS = (
     """"arrangement": ["column_row", "column_column", "row_column", "row_row", "replicated", """
     """"sequence_parallel_kept"]}' | tpsweep submit - --wait; tpsweep arrangements SWEEP"""
 )
+HELD = (
+    """echo '{"models": "gpt2", "blocks": "layer", "tp_degree": [1, 2], "batch": 8, "seq": 128}' """
+    """| tpsweep submit - --wait; tpsweep memory llama-2-70b --tp 1,4 --sequence-parallel"""
+)
 LLAMA, GPT = PRESETS["llama-2-70b"], PRESETS["gpt2-xl"]
 
 
@@ -117,5 +121,5 @@ def _activations() -> Claim:
         "outputs and norms stay whole unless sequence parallel; ZeRO cuts weights as well",
         figures=(share,),
         verdict=Verdict.DOES_NOT_FOLLOW if share > 1 / 4 else Verdict.HOLDS,
-        command="tpsweep memory llama-2-70b --tp 1,4 --sequence-parallel",
+        command=HELD,
     )

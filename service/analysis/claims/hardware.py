@@ -12,6 +12,7 @@ from service.analysis.claims.published import (
     PCIE4,
     PCIE5,
 )
+from service.analysis.claims.ring import OVER_LINKS
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
 
 SWEEP = (
@@ -71,7 +72,7 @@ def _across_nodes() -> Claim:
         ours="the same sweep over links of several rates decides it",
         figures=(),
         verdict=Verdict.DEPENDS,
-        command=SWEEP,
+        command=OVER_LINKS,
     )
 
 
@@ -99,7 +100,7 @@ def _ranges() -> Claim:
         "from results of this service where there are any",
         figures=(),
         verdict=Verdict.DEPENDS,
-        command="tpsweep recommend",
+        command="tpsweep advise --model llama-2-7b; tpsweep recommend",
     )
 
 

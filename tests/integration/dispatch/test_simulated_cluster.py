@@ -112,6 +112,16 @@ def test_two_groups_on_one_node_never_share_a_device(
     assert sorted(indices) == [0, 1, 2, 3]
 
 
+def test_a_group_can_span_both_nodes_in_equal_blocks(
+    simulated: Simulated, start_group: Callable[..., RayGroup]
+) -> None:
+    group = start_group(4, *simulated.nodes)
+    ready = wait_for(group, GroupReady)
+    assert [facts.device.index for facts in ready.ranks] == [0, 1, 0, 1]
+    group.end()
+    assert wait_for(group, GroupEnded).leftover_pids == ()
+
+
 def dispatcher_for(sqlite_url: str, folder: Path) -> tuple[Dispatcher, Sessions]:
     sessions = Sessions(create_engine(sqlite_url))
     options = ExecutorOptions(

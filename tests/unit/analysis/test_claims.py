@@ -1,6 +1,7 @@
 """Every claim against the figures that were re-derived from the articles by hand."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from service.analysis.claims.computed import computed_claims
 from service.cli.lazy import COMMANDS
 from workers.contract.sweep import SweepSpec
 
+ROOT = Path(__file__).parents[3]
 CLAIMS = {claim.number: claim for claim in computed_claims()}
 
 # number, figures, verdict
@@ -74,7 +76,10 @@ def test_command_that_shows_it_is_one_of_ours_and_a_sweep_that_can_be_submitted(
     claim: Claim,
 ) -> None:
     words = shlex.split(claim.command)
-    assert words[words.index("tpsweep") + 1] in COMMANDS
+    if words[0].startswith("./deploy/"):
+        assert (ROOT / words[0]).is_file()
+        return
+    assert words[words.index("tpsweep") + 1].rstrip(";") in COMMANDS
     if words[0] == "echo":
         expansion = SweepSpec.model_validate_json(words[1]).expand()
         assert expansion.points

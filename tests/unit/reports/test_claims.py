@@ -106,3 +106,55 @@ def test_break_evens_are_said_in_their_own_sentences(number: int, degrees: tuple
         for r in range(3)
     ]
     assert "faster than tp_degree" in facts(trials, [])[number]
+
+
+def test_links_are_held_against_one_another_by_the_same_message_and_point() -> None:
+    def over(link: str, step_us: float, *, batch: int = 8) -> MeasuredTrial:
+        trial = measured_trial(decode(batch=batch), step_us=step_us, compute_us=400)
+        return replace(trial, link_class=link)
+
+    trials = [
+        over("network_100mbit", 1600),
+        over("host_memory", 500),
+        over("host_memory", 9, batch=64),
+    ]
+    found = facts(trials, [])
+    size_mb = trials[0].summary.collectives[0].message_bytes / 1e6
+    assert found[12].startswith(f"{size_mb:.3g} MB between 2 ranks: network_100mbit 0.16 ms (")
+    assert found[12].endswith("; the slowest takes 3.2 times the fastest")
+    assert found[13].endswith("mlp decode, batch 8, median: network_100mbit 25%, host_memory 80%")
+
+
+def test_break_evens_across_a_network_say_over_which() -> None:
+    trials = [
+        replace(
+            measured_trial(
+                point(tp_degree=degree, batch=batch),
+                replicate=r,
+                step_us=10 * batch / degree + 100 * (degree > 1) * (1 + r / 50),
+                compute_us=10 * batch / degree,
+            ),
+            link_class="network_1gbit",
+        )
+        for degree in (1, 2)
+        for batch in (1, 64)
+        for r in range(3)
+    ]
+    assert facts(trials, [])[23].startswith("network_1gbit: ")
+
+
+def test_a_degree_is_held_against_one_rank_in_the_same_replicate() -> None:
+    trials = [
+        measured_trial(decode(tp_degree=degree), replicate=r, step_us=100 * (1 + r) * slower)
+        for degree, slower in ((1, 1.0), (2, 1.8))
+        for r in range(2)
+    ]
+    assert "1.80 at tp_degree 2 (2)" in facts(trials, [])[26]
+
+
+def test_peak_memory_in_training_is_held_against_one_rank() -> None:
+    one, two = (
+        replace(measured_trial(point(tp_degree=degree)), peak_memory_bytes=peak)
+        for degree, peak in ((1, 1000), (2, 700))
+    )
+    assert "column_row 0.70 at P=2" in facts([one, two], [])[28]
