@@ -1,14 +1,15 @@
 """Pairs of one MLP step with itself, each by turns in several sets of fresh processes."""
 
-import os
+import random
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from service.analysis.summary import TrialSummary, summarise
 from service.store.results import MeasuredTrial
-from tests.bench.planted_rank import PLANT_VARIABLE, PlantedRank
+from tests.bench.planted_rank import Plant, PlantedRank
 from tests.narrowing import block_of
 from workers.contract.axes import Block, Phase
 from workers.contract.hardware import NodeFacts
@@ -27,13 +28,14 @@ FIRST_BATCH = 64
 class Size:
     """How much is measured."""
 
+    num_series: int
+    """Each in sets of processes of its own."""
     num_groups: int
     """Sets of processes for each pair."""
     num_pairs: int
-    """Pairs that one series of sets measures."""
-    num_series: int
-    num_planted_series: int
-    """Of each plant."""
+    """Pairs of equal points that one series measures."""
+    num_planted: int
+    """Pairs with each plant, measured in the same sets as the equal ones."""
     max_time_s: float
     """For each point of a pair in one set."""
 
@@ -41,25 +43,36 @@ class Size:
 Pair = list[tuple[MeasuredTrial, MeasuredTrial]]
 """Both points in each set of processes."""
 
+Series = Mapping[Plant, Sequence[Pair]]
+"""What one series of sets measured; the pairs of one place have one point, whatever is planted."""
 
-def measure_series(size: Size, number: int, *, plant: str = "") -> list[Pair]:
-    """Measure pairs of equal points in new sets of processes; the second point has the plant."""
-    os.environ[PLANT_VARIABLE] = plant
+
+def measure_series(size: Size, number: int) -> Series:
+    """Measure pairs of equal points, and some whose second is slower, in new sets of processes.
+
+    Every set takes them in another order, so that a plant does not always follow the same pair.
+    """
     node = probe_node("here", address="127.0.0.1", num_cpu_slots=2)
-    measured: list[Pair] = [[] for _ in range(size.num_pairs)]
+    counts = {Plant.NOTHING: size.num_pairs}
+    counts |= dict.fromkeys((Plant.COMPUTE, Plant.DELAY), size.num_planted)
+    measured: dict[Plant, list[Pair]] = {
+        plant: [[] for _ in range(count)] for plant, count in counts.items()
+    }
+    trials = [(plant, place) for plant, count in counts.items() for place in range(count)]
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs:
         for replicate in range(size.num_groups):
+            random.Random(f"{number}/{replicate}").shuffle(trials)
             with LocalGroup(
                 size=2, degrees=(2,), node=node, log_dir=Path(logs), rank_class=PlantedRank
             ) as group:
-                for place, pair in enumerate(measured):
-                    trial_id = f"{number}-{place}-{replicate}"
-                    told = order(place, size, trial_id=trial_id, replicate=replicate)
-                    pair.append(both(group.measure(told), told, series=number, node=node))
+                for plant, place in trials:
+                    told = order(place, size, plant=plant, series=number, replicate=replicate)
+                    found = both(group.measure(told), told, series=number, node=node)
+                    measured[plant][place].append(found)
     return measured
 
 
-def order(place: int, size: Size, *, trial_id: str, replicate: int) -> TrialOrder:
+def order(place: int, size: Size, *, plant: Plant, series: int, replicate: int) -> TrialOrder:
     """A pair of one point with itself; each pair of a series has a batch of its own."""
     point = PointSpec(
         model=ModelShape.model_validate(SHAPE),
@@ -70,13 +83,13 @@ def order(place: int, size: Size, *, trial_id: str, replicate: int) -> TrialOrde
         seq=1,
     )
     return TrialOrder(
-        trial_id=trial_id,
+        trial_id=f"{series}-{plant}-{place}-{replicate}",
         attempt=1,
         replicate=replicate,
         point=point,
         pair_point=point,
         sampling=Sampling(target_rel_ci=1e-6, max_time_s=size.max_time_s),
-        seed=1,
+        seed=plant.seed,
         deadline_s=120,
     )
 

@@ -13,13 +13,19 @@ product's own ranks, summaries and verdicts:
 - The measured noise of the same point twice, halved, with 5 % planted in compute. Goal: 95 %.
 - The change that would be found with 95 % probability, over seconds of measuring; unpaired too.
 
-Takes about half an hour on two quiet cores; --quick shows in a minute or two that it works.
+All of a series, equal and planted, is measured in the same sets of processes, in an order of its
+own in each: starts are the dearest part. What a set does to a pair falls on both its points; but
+unpaired verdicts of one series share its sets, so that each place of a series is held against
+another one of the others, and how many series had a false verdict is told beside their number.
+
+Takes about half an hour on two quiet cores, and says after the first series how long it will be.
+--quick shows in a minute or two that it works; so few pairs prove nothing, and it returns 1.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from scipy.special import betaincinv
@@ -28,7 +34,8 @@ from service.analysis.comparison import Verdict
 from service.reports import comparison, pairs
 from service.reports.compared import ComparedPoint
 from service.reports.pairs import MOVED, PairReport
-from tests.bench.equal_pairs import Pair, Size, halved, longer, measure_series
+from tests.bench.equal_pairs import Pair, Series, Size, halved, longer, measure_series
+from tests.bench.planted_rank import Plant
 from tests.bench.ratios import say
 
 MOST_FALSE, LEAST_FOUND = 0.03, 0.95
@@ -36,8 +43,8 @@ COMPUTE, WIRE = "compute", "all_reduce mlp.forward"
 MAY_MOVE = {COMPUTE: {COMPUTE}, WIRE: {WIRE, "exposed_communication"}}
 """Parts that a plant in one of them may move; the step may be too long to tell."""
 
-LONG = Size(num_groups=9, num_pairs=30, num_series=10, num_planted_series=2, max_time_s=0.12)
-QUICK = Size(num_groups=3, num_pairs=3, num_series=2, num_planted_series=1, max_time_s=0.1)
+LONG = Size(num_series=10, num_groups=9, num_pairs=30, num_planted=6, max_time_s=0.12)
+QUICK = Size(num_series=2, num_groups=3, num_pairs=3, num_planted=1, max_time_s=0.1)
 
 
 def judge_paired(pair: Pair) -> PairReport:
@@ -65,37 +72,53 @@ def upper_bound(count: int, total: int) -> float:
     return 1.0 if count == total else float(betaincinv(count + 1, total - count, 0.95))
 
 
-def report_false(equal: Sequence[Sequence[Pair]]) -> bool:
+def apart(series: Sequence[Series], plant: Plant) -> Iterator[tuple[int, ComparedPoint]]:
+    """Unpaired verdicts on what was planted, each with the number of its series.
+
+    Each pair is held against equal ones of the same point in other sets of processes, and the pairs
+    of a series against those of all other series in turn.
+    """
+    for number, own in enumerate(series):
+        for place, pair in enumerate(own[plant]):
+            other = (number + 1 + place % (len(series) - 1)) % len(series)
+            yield number, judge_unpaired(series[other][Plant.NOTHING][place], pair)
+
+
+def pairs_of(series: Sequence[Series], plant: Plant) -> list[Pair]:
+    """All pairs with one plant."""
+    return [pair for one in series for pair in one[plant]]
+
+
+def report_false(series: Sequence[Series]) -> bool:
     """Print how many equal points are told apart."""
-    paired = [judge_paired(pair) for series in equal for pair in series]
-    others = zip(equal, [*equal[1:], equal[0]], strict=True)
-    unpaired = [
-        judge_unpaired(before, after)
-        for one, other in others
-        for before, after in zip(one, other, strict=True)
+    paired = [
+        (number, judge_paired(pair))
+        for number, one in enumerate(series)
+        for pair in one[Plant.NOTHING]
     ]
-    moved = {
-        "paired": sum(one.verdict in MOVED or bool(one.changed) for one in paired),
-        "unpaired": sum(one.verdict in MOVED for one in unpaired),
+    false = {
+        "paired": [at for at, one in paired if one.verdict in MOVED or one.changed],
+        "unpaired": [at for at, one in apart(series, Plant.NOTHING) if one.verdict in MOVED],
     }
-    bounds = {kind: upper_bound(count, len(paired)) for kind, count in moved.items()}
+    bounds = {kind: upper_bound(len(places), len(paired)) for kind, places in false.items()}
     for kind, bound in bounds.items():
         say(
             "honesty",
             what="false verdicts",
             kind=kind,
             of=len(paired),
-            false=moved[kind],
+            false=len(false[kind]),
             upper_95=round(bound, 4),
+            series_with_false=f"{len(set(false[kind]))} of {len(series)}",
         )
     return max(bounds.values()) <= MOST_FALSE
 
 
-def report_power(part: str, planted: Sequence[Pair], equal: Sequence[Pair]) -> bool:
+def report_power(part: str, plant: Plant, series: Sequence[Series]) -> bool:
     """Print how often what was planted is found, by turns and between series of processes."""
+    planted = pairs_of(series, plant)
     found = [judge_paired(pair) for pair in planted]
-    places = [index % len(equal) for index in range(len(planted))]
-    apart = [judge_unpaired(equal[at], pair) for at, pair in zip(places, planted, strict=True)]
+    unpaired = [one.verdict for _, one in apart(series, plant)]
     named = sum(is_named(one, part) for one in found) / len(found)
     ratios = [p.ratio for one in found for p in one.parts if p.name == part]
     say(
@@ -106,8 +129,8 @@ def report_power(part: str, planted: Sequence[Pair], equal: Sequence[Pair]) -> b
         named=round(named, 3),
         median_ratio=round(median(ratios), 3),
         median_step_ratio=round(median(one.parts[0].ratio for one in found), 3),
-        seconds_per_pair=round(seconds(planted[0]), 1),
-        unpaired_slower=round(sum(one.verdict is Verdict.SLOWER for one in apart) / len(apart), 3),
+        seconds_per_pair=round(median(seconds(pair) for pair in planted), 1),
+        unpaired_slower=round(unpaired.count(Verdict.SLOWER) / len(unpaired), 3),
     )
     return named >= LEAST_FOUND
 
@@ -126,39 +149,42 @@ def report_half_noise(equal: Sequence[Pair]) -> bool:
     return share >= LEAST_FOUND
 
 
-def report_detectable(equal: Sequence[Sequence[Pair]]) -> None:
+def report_detectable(series: Sequence[Series]) -> None:
     """Print the change that is found with 95 % probability, over the seconds it takes."""
-    flat = [pair for series in equal for pair in series]
-    for count in range(3, len(flat[0]) + 1):
-        found = [judge_paired(pair[:count]) for pair in flat]
-        step = [one.parts[0].detectable for one in found]
+    equal = pairs_of(series, Plant.NOTHING)
+    for count in range(3, len(equal[0]) + 1):
+        found = [judge_paired(pair[:count]) for pair in equal]
         say(
             "honesty",
             what="detectable, paired",
             groups=count,
-            seconds=round(median(seconds(pair[:count]) for pair in flat), 2),
-            step_time=_middle(step),
+            seconds=round(median(seconds(pair[:count]) for pair in equal), 2),
+            step_time=_middle([one.parts[0].detectable for one in found]),
             compute=_middle(
                 [p.detectable for one in found for p in one.parts if p.name == COMPUTE]
             ),
             wire=_middle([p.detectable for one in found for p in one.parts if p.name == WIRE]),
         )
-    others = [pair for series in (*equal[1:], equal[0]) for pair in series]
-    apart = [judge_unpaired(one, other) for one, other in zip(flat, others, strict=True)]
-    sizes = [one.detectable for one in apart if one.detectable is not None]
-    again = [
-        judge_unpaired(one, longer(other, 1 + median(sizes)))
-        for one, other in zip(flat, others, strict=True)
-    ]
+    sizes = [one.detectable for _, one in apart(series, Plant.NOTHING)]
+    size = _middle(sizes)
     say(
         "honesty",
         what="detectable, unpaired",
-        groups=f"{len(flat[0])} on each side",
-        step_time=_middle(sizes),
-        found_when_stretched_by_it=round(
-            sum(one.verdict is Verdict.SLOWER for one in again) / len(again), 3
-        ),
+        groups=f"{len(equal[0])} on each side",
+        seconds=round(2 * median(seconds(pair) for pair in equal), 2),
+        step_time=size,
+        found_when_stretched_by_it=None if size is None else _found_when_longer(series, 1 + size),
     )
+
+
+def _found_when_longer(series: Sequence[Series], factor: float) -> float:
+    """Share of unpaired verdicts that are slower where the second points are so much longer."""
+    stretched = [
+        {**one, Plant.COMPUTE: [longer(pair, factor) for pair in one[Plant.NOTHING]]}
+        for one in series
+    ]
+    verdicts = [one.verdict for _, one in apart(stretched, Plant.COMPUTE)]
+    return round(verdicts.count(Verdict.SLOWER) / len(verdicts), 3)
 
 
 def seconds(pair: Pair) -> float:
@@ -176,39 +202,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.honesty")
     parser.add_argument("--quick", action="store_true", help="a few pairs: shows that it works")
     size = QUICK if parser.parse_args().quick else LONG
-    began = time.perf_counter()
-    equal = [measure_series(size, number) for number in range(size.num_series)]
-    wall_s = time.perf_counter() - began
-    per_pair = round(wall_s / size.num_series / size.num_pairs, 1)
-    say(
-        "honesty",
-        what="measured",
-        series=size.num_series,
-        seconds=round(wall_s),
-        per_pair_with_starts=per_pair,
-    )
-    planted = {
-        part: [
-            pair
-            for number in range(size.num_planted_series)
-            for pair in measure_series(size, 100 + number, plant=plant)
-        ]
-        for part, plant in ((COMPUTE, "compute"), (WIRE, "delay"))
-    }
-    say(
-        "honesty",
-        what="measured",
-        planted=2 * size.num_planted_series,
-        seconds=round(time.perf_counter() - began),
-    )
-    flat = [pair for series in equal for pair in series]
-    report_detectable(equal)
+    series = measure(size)
+    report_detectable(series)
     goals = [
-        report_false(equal),
-        *[report_power(part, pairs_of, flat) for part, pairs_of in planted.items()],
-        report_half_noise(flat),
+        report_false(series),
+        report_power(COMPUTE, Plant.COMPUTE, series),
+        report_power(WIRE, Plant.DELAY, series),
+        report_half_noise(pairs_of(series, Plant.NOTHING)),
     ]
     return 0 if all(goals) else 1
+
+
+def measure(size: Size) -> list[Series]:
+    """Measure all series, and say after each how far it is."""
+    began = time.perf_counter()
+    measured: list[Series] = []
+    for number in range(size.num_series):
+        measured.append(measure_series(size, number))
+        so_far_s = time.perf_counter() - began
+        per_series_s = so_far_s / len(measured)
+        say(
+            "honesty",
+            what="measured",
+            series=f"{len(measured)} of {size.num_series}",
+            seconds=round(so_far_s),
+            seconds_left=round(per_series_s * (size.num_series - len(measured))),
+            per_pair_with_starts=round(per_series_s / (size.num_pairs + 2 * size.num_planted), 1),
+        )
+    return measured
 
 
 if __name__ == "__main__":

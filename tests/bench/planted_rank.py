@@ -1,9 +1,9 @@
 """A rank whose second point of a pair is slower by a known amount, in a known part of the step."""
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from statistics import median
 
 import torch
@@ -15,9 +15,6 @@ from workers.rank import Rank
 from workers.timing.clocks import Step
 from workers.tp.group import PassedOn
 
-PLANT_VARIABLE = "TPSWEEP_BENCH_PLANT"
-"""Where a rank finds what to plant: nothing, `compute` or `delay`."""
-
 COMPUTE_SHARE = 0.10
 """More work in the second point's compute."""
 DELAY_NS = 200_000
@@ -28,15 +25,33 @@ EXTENT = 48
 CALIBRATION_STEPS = 30
 
 
+class Plant(StrEnum):
+    """What the second point of a pair has that the first has not."""
+
+    NOTHING = "nothing"
+    COMPUTE = "compute"
+    DELAY = "delay"
+
+    @classmethod
+    def of(cls, seed: int) -> "Plant":
+        """The plant of a trial, which its seed tells: orders have no field for it."""
+        return list(cls)[seed]
+
+    @property
+    def seed(self) -> int:
+        """The seed of trials that have it."""
+        return list(Plant).index(self)
+
+
 class PlantedRank(Rank):
     """Slows the second point of each pair down."""
 
     def prepare(self, place: Place, seed: int) -> Subject:
-        """Make the steps, and plant what the environment names."""
-        plant = os.environ.get(PLANT_VARIABLE, "")
-        if place.number == 0 or not plant:
+        """Make the steps, and plant what the seed tells."""
+        plant = Plant.of(seed)
+        if place.number == 0 or plant is Plant.NOTHING:
             return prepare(place, seed)
-        if plant == "delay":
+        if plant is Plant.DELAY:
             group = place.seat.group
             delayed = group.with_collectives(Delayed(group.collectives))
             return prepare(replace(place, seat=replace(place.seat, group=delayed)), seed)

@@ -93,7 +93,8 @@ class Overlap(StrEnum):
     BACKWARD = "backward"
     """The input gradient's collective under the product that gives the weights' gradients."""
     CHUNKED = "chunked"
-    """The batch in two halves: the collective of one under the products of the other."""
+    """The batch in two halves: the collective of one under the products of the other, within a
+    block: the half that comes last in it has nothing to hide under."""
 
 
 class Launch(StrEnum):

@@ -109,6 +109,8 @@ class SweepSpec(SweepFrame):
     dtype: Axis[Dtype] = (Dtype.FLOAT32,)
     collective_impl: Axis[Impl] = (CollectiveImpl.BACKEND,)
     overlap: Axis[Overlap] = (Overlap.NONE,)
+    """What communication runs under compute: `backward`, the input gradient's under the product for
+    the weights' gradients; `chunked`, one half of a block's batch under the other half."""
     launch: Axis[Launch] = (Launch.EAGER,)
     pair: Pair | None = None
     """Measures every combination of the axes twice by turns: with either value."""
