@@ -68,6 +68,15 @@ install_torch() {
   pip_install -c $CONSTRAINTS "torch==$version"
 }
 
+ensure_chromium() { # the pages are tested in a real browser
+  command -v chromium || command -v chromium-browser || command -v google-chrome && return
+  command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
+    fail "the tests of the pages need Chromium; on Debian: apt-get install chromium"
+  say "installing Debian's chromium"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null ||
+    fail "apt-get install chromium did not work"
+}
+
 inputs_of() { # what the environment is made from; another answer means: install again
   { echo "$1 $2 $PWD"; .venv/bin/python --version; cat pyproject.toml $CONSTRAINTS deploy/environment.sh; } |
     cksum | cut -d' ' -f1

@@ -18,7 +18,8 @@ router = APIRouter(tags=["description"], route_class=ApiRoute)
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
 h1 small, td, summary { color: CanvasText } code, pre { font-family: ui-monospace, monospace }
-:root { color-scheme: light dark } table { border-collapse: collapse; width: 100% }
+:root { color-scheme: light dark }
+table { border-collapse: collapse; display: block; overflow-x: auto }
 td, th { border-bottom: 1px solid #8884; padding: .3rem .6rem; text-align: left }
 td { vertical-align: top } pre { background: #8882; overflow: auto; padding: .8rem }
 """

@@ -23,6 +23,7 @@ HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'",
+    "Referrer-Policy": "same-origin",  # with no referrer at all, forms come with Origin: null
     "Vary": "Cookie",
 }
 

@@ -5,15 +5,22 @@ from typing import Final
 from fastapi import APIRouter
 
 from service.pages import (
+    baselines,
+    claims,
     compare,
+    hardware,
+    memory_planner,
     new_sweep,
     overview,
     point,
+    recommend,
+    schedules,
     sign_in,
     static_files,
     sweep,
     sweep_actions,
     sweeps,
+    tokens,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -24,6 +31,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sweep_actions.router,
     point.router,
     compare.router,
+    hardware.router,
+    recommend.router,
+    memory_planner.router,
+    claims.router,
+    schedules.router,
+    baselines.router,
+    tokens.router,
     sign_in.router,
     static_files.router,
 )

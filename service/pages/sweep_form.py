@@ -3,7 +3,6 @@
 Axes that many sweeps have are fields; whatever else a SweepSpec knows is JSON in the field `more`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,6 +11,7 @@ from pydantic_core import from_json, to_json
 
 from service.errors import FieldError, InvalidRequestError
 from service.pages import forms
+from service.pages.numbers import whole_numbers, words
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.presets import PRESETS
 from workers.contract.sweep import SweepSpec
@@ -23,7 +23,6 @@ Body = dict[str, JsonValue]
 TICKED: Final = "on"
 BOXES: Final = {"blocks": tuple(Block), "phase": tuple(Phase), "dtype": tuple(Dtype)}
 NUMBERS: Final = ("tp_degree", "batch", "seq")
-WORDS: Final = re.compile(r"[,\s]+")
 
 FIELDS: Final = (
     *("name", "models", "config", "replicates", "max_time_s", "accelerator", "tags", "more"),
@@ -76,9 +75,9 @@ def parse(values: Values) -> SweepSpec:
         if not body[name]:
             raise _wrong(name, "tick at least one")
     for name in NUMBERS:
-        body[name] = _numbers(name, values.get(name, ""))
+        body[name] = list(whole_numbers(name, values.get(name, "")))
     if values.get("replicates"):
-        (body["replicates"],) = _numbers("replicates", values["replicates"])[:1]
+        (body["replicates"],) = whole_numbers("replicates", values["replicates"], most=1)
     _add_sampling(body, values.get("max_time_s", ""))
     if values.get("accelerator"):
         body["where"] = {"accelerator": values["accelerator"]}
@@ -123,7 +122,7 @@ def _is_preset(name: str, spec: SweepSpec) -> bool:
 
 
 def _models(values: Values) -> list[JsonValue]:
-    names: list[JsonValue] = list(filter(None, WORDS.split(values.get("models", ""))))
+    names: list[JsonValue] = list(words(values.get("models", "")))
     text = values.get("config", "")
     if text:
         given = _json("config", text)
@@ -131,14 +130,6 @@ def _models(values: Values) -> list[JsonValue]:
     if not names:
         raise _wrong("models", "name a preset, or paste a config.json")
     return names
-
-
-def _numbers(name: str, text: str) -> list[JsonValue]:
-    words = list(filter(None, WORDS.split(text)))
-    odd = next((word for word in words if not word.isascii() or not word.isdigit()), None)
-    if odd is not None or not words or max(map(len, words)) > 18:  # noqa: PLR2004 - 64 bits
-        raise _wrong(name, f"write whole numbers with spaces between them; got {text[:80]!r}")
-    return [int(word) for word in words]
 
 
 def _add_sampling(body: Body, max_time: str) -> None:

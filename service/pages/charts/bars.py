@@ -27,7 +27,8 @@ class Bar:
 
 def stacked_bars(parts: Sequence[str], bars: Sequence[Bar], *, label: str) -> Markup:
     """Draw them; the n-th part has the class `part-n`, and its share where it has room."""
-    svg = drawing(LEFT + BAR + RIGHT, TOP + ROW_H * len(bars), label=label)
+    legend = sum(26 + CHARACTER * len(part) for part in parts)
+    svg = drawing(max(LEFT + BAR + RIGHT, legend), TOP + ROW_H * len(bars), label=label)
     x = 0.0
     for index, part in enumerate(parts):
         add(svg, "rect", x=x, y=4, width=10, height=10, class_=f"part-{index}")

@@ -168,6 +168,11 @@ def test_pages_run_no_script_but_ours(browser: Browser) -> None:
         assert "frame-ancestors 'none'" in policy
 
 
+def test_forms_come_with_the_origin_of_their_page(browser: Browser) -> None:
+    """A page without any referrer would have its own forms sent with `Origin: null`."""
+    assert browser.get("/").headers["referrer-policy"] == "same-origin"
+
+
 def test_what_is_wrong_is_said_on_a_page(browser: Browser) -> None:
     for path, status, said in [
         ("/sweeps/none", 404, "there is no sweep"),

@@ -69,7 +69,7 @@ def test_a_config_may_be_pasted_as_it_is() -> None:
         ({"batch": "1 x"}, "batch", "'1 x'"),
         ({"batch": ""}, "batch", "whole numbers"),
         ({"batch": "9" * 30}, "batch", "whole numbers"),
-        ({"batch": "0"}, "batch", "greater than or equal to 1"),
+        ({"batch": "0"}, "batch", "from 1 to"),
         ({"replicates": "many"}, "replicates", "many"),
         ({"max_time_s": "long"}, "max_time_s", "long"),
         ({"max_time_s": "nan"}, "sampling.max_time_s", ""),

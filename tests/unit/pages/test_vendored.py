@@ -25,8 +25,14 @@ def test_each_file_has_the_listed_hash_and_a_licence(folder: Path) -> None:
 
 def test_only_files_for_browsers_are_served_and_their_address_changes_with_them() -> None:
     assets = Assets.read()
-    assert {"pages.css", "pages.js", "htmx.js", "uplot.js", "uplot.css", "icon.svg"} == set(
-        assets.by_name
-    )
+    assert {
+        "pages.css",
+        "pages.js",
+        "charts.js",
+        "htmx.js",
+        "uplot.js",
+        "uplot.css",
+        "icon.svg",
+    } == set(assets.by_name)
     versions = [asset.version for asset in assets.by_name.values()]
     assert len(set(versions)) == len(versions)

@@ -1,0 +1,66 @@
+"""Machines that were seen, and the curves of collectives that are known of each hardware."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.pages.house import HouseDep
+from service.pages.page import page
+from service.pages.route import PageRoute
+from service.pages.visitor import Reader
+from service.reports import curves as curve_reports
+from service.reports import nodes as node_reports
+from service.reports.curves import CurvePointReport, CurveReport
+
+router = APIRouter(route_class=PageRoute)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveGroup:
+    """Curves of one operation on one hardware, drawn together."""
+
+    hardware: str
+    op: str
+    curves: tuple[CurveReport, ...]
+    drawn: str
+    """What the script draws, as JSON: sizes, and a line of bus bandwidths for each curve."""
+
+
+@router.get("/hardware")
+def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Response:
+    """Nodes and curves."""
+    del visitor
+    with house.sessions.reading() as session:
+        nodes = node_reports.list_all(session)
+        curves = curve_reports.found(session, hardware=None, operation=None)
+    return page(request, "hardware.html", nodes=nodes, groups=grouped(curves))
+
+
+def grouped(curves: Sequence[CurveReport]) -> list[CurveGroup]:
+    """By hardware and operation, in order."""
+    ordered = sorted(curves, key=lambda one: (one.hardware, one.op, one.num_ranks))
+    return [
+        CurveGroup(hardware, op, own, json.dumps(_drawn(own)))
+        for (hardware, op), members in groupby(ordered, key=lambda one: (one.hardware, one.op))
+        for own in [tuple(members)]
+    ]
+
+
+def bandwidth(row: CurvePointReport) -> float | None:
+    """Out of place where there is such a time, else in place."""
+    placement = row.out_of_place or row.in_place
+    return None if placement is None else placement.busbw_gb_per_s
+
+
+def _drawn(curves: Sequence[CurveReport]) -> dict[str, list[int] | list[dict[str, object]]]:
+    sizes = sorted({row.message_bytes for one in curves for row in one.rows if row.message_bytes})
+    lines: list[dict[str, object]] = []
+    for one in curves:
+        known = {row.message_bytes: bandwidth(row) for row in one.rows}
+        values = [known.get(size) or None for size in sizes]  # 0 has no place on a log axis
+        lines.append({"name": f"{one.num_ranks} ranks, {one.dtype}", "values": values})
+    return {"x": sizes, "lines": lines}
