@@ -15,6 +15,7 @@ from service.pages.visitor import Reader
 from service.reports import curves as curve_reports
 from service.reports import nodes as node_reports
 from service.reports.curves import CurvePointReport, CurveReport
+from workers.contract.axes import CollectiveImpl
 
 router = APIRouter(route_class=PageRoute)
 
@@ -36,7 +37,10 @@ def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Respons
     del visitor
     with house.sessions.reading() as session:
         nodes = node_reports.list_all(session)
-        curves = curve_reports.found(session, hardware=None, operation=None)
+        curves = [
+            CurveReport.of(curve)
+            for curve in curve_reports.found(session, hardware=None, operation=None)
+        ]
     return page(request, "hardware.html", nodes=nodes, groups=grouped(curves))
 
 
@@ -48,6 +52,14 @@ def grouped(curves: Sequence[CurveReport]) -> list[CurveGroup]:
         for (hardware, op), members in groupby(ordered, key=lambda one: (one.hardware, one.op))
         for own in [tuple(members)]
     ]
+
+
+def line_name(curve: CurveReport) -> str:
+    """What tells it from the others of its operation and hardware."""
+    parts = [f"{curve.num_ranks} ranks", curve.dtype]
+    if curve.collective_impl is not CollectiveImpl.BACKEND:
+        parts.append(curve.collective_impl)
+    return ", ".join([*parts, curve.origin])
 
 
 def bandwidth(row: CurvePointReport) -> float | None:
@@ -62,5 +74,5 @@ def _drawn(curves: Sequence[CurveReport]) -> dict[str, list[int] | list[dict[str
     for one in curves:
         known = {row.message_bytes: bandwidth(row) for row in one.rows}
         values = [known.get(size) or None for size in sizes]  # 0 has no place on a log axis
-        lines.append({"name": f"{one.num_ranks} ranks, {one.dtype}", "values": values})
+        lines.append({"name": line_name(one), "values": values})
     return {"x": sizes, "lines": lines}

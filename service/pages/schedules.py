@@ -101,7 +101,7 @@ def delete(schedule: str, house: HouseDep, visitor: Submitter, fields: FieldsDep
 
 def _spec(session: Session, fields: Fields) -> ScheduleSpec:
     """NotFoundError where the sweep or the baseline is not there."""
-    sweep = sweep_reports.find(session, fields.get("sweep", "")).spec
+    sweep = sweep_reports.find(session, fields.get("sweep", "")).grid
     if fields.get("baseline"):
         baselines.find(session, fields["baseline"])
     return forms.parse(
