@@ -146,13 +146,13 @@ def _judged(
 def _normalised(matched: Sequence[Identity], old: Grouped, new: Grouped) -> tuple[Values, Values]:
     """Step times of both sides as if the host had always been as quiet as at its quietest.
 
-    Not known of points that differ in what they are: their controls need not be alike.
+    Trials that are alike share that quiet moment over both sides. Where the sides differ in what
+    they are, as in hardware, each has its own: controls of unlike hosts do not compare.
     """
     factors: dict[tuple[str, str], float] = {}
     for identity in matched:
-        trials = (*old[identity], *new[identity])
-        if len({(trial.spec_key, trial.hardware_key) for trial in trials}) == 1:
-            factors |= _slowdowns(trials)
+        for alike in by_identity((*old[identity], *new[identity])).values():
+            factors |= _slowdowns(alike)
 
     def of(trial: MeasuredTrial) -> float:
         return trial.summary.step_time_us / factors.get((trial.id, trial.point_id), np.nan)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from service.analysis.summary import TrialSummary
 from service.errors import InvalidRequestError, NotComparableError
 from service.reports.comparison import report
 from service.reports.matching import check_fields, refuse_different
@@ -68,13 +69,28 @@ def test_points_are_then_matched_by_all_other_fields() -> None:
     assert found.allowed_different == allowed
 
 
-def test_the_control_of_other_hardware_says_nothing_of_the_host() -> None:
+def test_each_hardware_is_taken_at_its_own_quietest() -> None:
+    """Twice as fast by itself, and seen on a host that was ever slower: both are told apart."""
     old = [with_control(one, 200, 400) for one in side("a")]
-    new = [with_control(one, 100, 200) for one in side("b", hardware=OTHER, factor=0.5)]
-    found = report(
-        old, new, baseline_name="a", candidate_name="b", allow_different=("hardware",)
-    ).points[0]
-    assert (found.normalised_ratio, found.verdict) == (None, "faster")
+    busy = zip(side("b", hardware=OTHER, factor=0.5), (1, 1.5, 2, 1, 1.4, 1.6), strict=True)
+    new = [
+        with_control(replace(one, summary=slower(one, host)), 100 * host, 200 * host)
+        for one, host in busy
+    ]
+    told = report(old, new, baseline_name="a", candidate_name="b", allow_different=("hardware",))
+    assert told.overall is not None
+    assert told.overall.normalised_ratio == pytest.approx(0.5, rel=0.02)
+    assert told.overall.ratio > 0.65
+    assert "normalised by the control 0.5" in told.sentence
+    assert "% wide" in told.sentence
+    assert "the host alone, as the control shows it, changed by a factor of 1." in told.sentence
+
+
+def slower(trial: MeasuredTrial, host: float) -> TrialSummary:
+    times = ("step_time_us", "compute_time_us")
+    return trial.summary.model_copy(
+        update={name: getattr(trial.summary, name) * host for name in times}
+    )
 
 
 def test_one_side_may_not_hold_two_of_what_is_left_out_of_the_match() -> None:
