@@ -17,7 +17,7 @@ from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.reports import findings as reports
 from service.reports import policies
-from service.reports.findings import FindingDetail, FindingReport
+from service.reports.finding import FindingDetail, FindingReport
 from service.reports.policies import PolicyReport
 from service.store import findings
 from service.store.findings import FindingFilter

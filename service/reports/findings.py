@@ -2,23 +2,30 @@
 
 import json
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from pydantic import Field, JsonValue
 from sqlalchemy.orm import Session
 
 from service.analysis.findings.classify import Cause
-from service.analysis.findings.evidence import FindingKind, Measure
-from service.analysis.findings.states import Dismissal, FindingState
+from service.analysis.findings.evidence import FindingKind
 from service.reports.covariates import Difference, differences
+from service.reports.finding import (
+    CaseReport,
+    FindingChangeReport,
+    FindingDetail,
+    FindingReport,
+    MemberReport,
+    NightReport,
+)
 from service.store import findings as stored
-from service.store import fingerprints, history
-from service.store.findings import FindingChange, FindingFilter, StoredFinding
+from service.store import fingerprints, fleet, history
+from service.store.findings import FindingFilter, StoredFinding
 from service.store.pages import Page
 from service.store.result_filter import ResultFilter
 from service.store.results import measured
-from workers.contract.frozen import Frozen
 from workers.contract.hardware import Hardware
 from workers.contract.point import PointSpec
 from workers.contract.probe import Measurable
@@ -34,114 +41,19 @@ SAID = {
 MOST_NAMED = 3
 
 
-class CaseReport(Frozen):
-    """One of the cases that changed."""
-
-    spec_key: str = Field(description="Or the name of a control, which is a case of its own.")
-    label: str
-
-
-class NightReport(Frozen):
-    """A night of the schedule."""
-
-    sweep_id: str
-    at: datetime
-
-
-class MemberReport(Frozen):
-    """One series that shows it."""
-
-    node: str
-    case: str
-    measure: Measure
-    is_confirmed: bool
-    effect_relative: float
-    normalised_effect: float | None
-    p: float | None = Field(description="Two-sided, corrected for the search; null of a suspect.")
-    z: float | None = Field(description="Of a suspect: how far the newest night is off.")
-    before_us: float | None
-    after_us: float | None
-    num_before: int | None = Field(description="Nights that it was judged by.")
-    num_after: int | None
-
-
-class FindingChangeReport(Frozen):
-    """One change of its state."""
-
-    state: FindingState
-    reason: str
-    changed_by: str
-    changed_at: datetime
-
-    @classmethod
-    def of(cls, change: FindingChange) -> Self:
-        """Publish what the row tells."""
-        return cls(
-            state=change.state,
-            reason=change.reason,
-            changed_by=change.changed_by,
-            changed_at=change.changed_at,
-        )
-
-
-class FindingReport(Frozen):
-    """Changes of series that one event explains."""
-
-    id: str
-    policy: str = Field(description="Name of the schedule whose nights show it.")
-    kind: FindingKind
-    cause: Cause
-    state: FindingState
-    dismissal: Dismissal | None
-    sentence: str
-    hardware_key: str
-    hardware: Hardware | None
-    nodes: tuple[str, ...]
-    cases: tuple[CaseReport, ...]
-    effect_relative: float = Field(description="Median over series; above 0 is slower, or noisier.")
-    normalised_effect: float | None = Field(
-        description="What is left once the host's slowness is divided out; null without a control."
-    )
-    covariate: str | None = Field(description="Of a roll-out: what took which new value.")
-    num_series: int
-    num_confirmed: int
-    smallest_p: float | None
-    night: NightReport = Field(description="The first with the new level.")
-    last_good: NightReport | None
-    judged: NightReport = Field(description="The newest night that shows it.")
-    reproduce: str = Field(description="A command that measures the most affected case anew.")
-    detector: str
-    detector_version: int
-    grouping_version: int
-    inputs_hash: str = Field(description="Of the series, detector and parameters that it rests on.")
-    created_at: datetime
-    confirmed_at: datetime | None
-    changed_at: datetime
-
-
-class FindingDetail(FindingReport):
-    """A finding with all that is known about it."""
-
-    parameters: dict[str, JsonValue] = Field(description="Of the detector.")
-    members: tuple[MemberReport, ...]
-    differences: tuple[Difference, ...] = Field(
-        description="Everything that differs between the last good night and the first bad one."
-    )
-    changes: tuple[FindingChangeReport, ...]
-
-
 def page(
     session: Session, which: FindingFilter, *, limit: int, cursor: str | None = None
 ) -> Page[FindingReport]:
     """Newest first."""
     found = stored.page(session, which, limit=limit, cursor=cursor)
-    return Page(tuple(report(session, one) for one in found.items), found.next_cursor)
+    known = _Known.about(session, found.items)
+    return Page(tuple(_report(one, known) for one in found.items), found.next_cursor)
 
 
 def find(session: Session, finding_id: str) -> FindingDetail:
     """With all details. NotFoundError if there is none."""
     finding = stored.find(session, finding_id)
-    shown = report(session, finding)
+    shown = _report(finding, _Known.about(session, [finding]))
     judged_by = finding.judged_by.parameters
     return FindingDetail(
         **dict(shown),
@@ -168,11 +80,37 @@ def find(session: Session, finding_id: str) -> FindingDetail:
     )
 
 
-def report(session: Session, finding: StoredFinding) -> FindingReport:
-    """Report one."""
-    specs = {key: fingerprints.spec(session, key) for key in finding.cases}
-    hardware = fingerprints.hardware(session, finding.hardware_key)
-    cases = tuple(CaseReport(spec_key=key, label=_label(key, specs[key])) for key in finding.cases)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What findings refer to, read at once for all of them."""
+
+    specs: dict[str, Measurable]
+    hardware: dict[str, Hardware]
+    times: dict[str, datetime]
+
+    @classmethod
+    def about(cls, session: Session, findings: Sequence[StoredFinding]) -> Self:
+        sweeps = {
+            sweep_id
+            for one in findings
+            for sweep_id in (one.night_sweep_id, one.last_good_sweep_id, one.judged_sweep_id)
+            if sweep_id is not None
+        }
+        return cls(
+            specs=fingerprints.specs(session, {key for one in findings for key in one.cases}),
+            hardware=fleet.hardware(session),
+            times=history.times(session, sweeps),
+        )
+
+    def night(self, sweep_id: str) -> NightReport:
+        return NightReport(sweep_id=sweep_id, at=self.times[sweep_id])
+
+
+def _report(finding: StoredFinding, known: _Known) -> FindingReport:
+    hardware, good = known.hardware.get(finding.hardware_key), finding.last_good_sweep_id
+    cases = tuple(
+        CaseReport(spec_key=key, label=_label(key, known.specs.get(key))) for key in finding.cases
+    )
     p = [one.p for one in finding.members if one.p is not None]
     return FindingReport(
         id=finding.id,
@@ -192,12 +130,10 @@ def report(session: Session, finding: StoredFinding) -> FindingReport:
         num_series=len(finding.members),
         num_confirmed=sum(one.is_confirmed for one in finding.members),
         smallest_p=min(p, default=None),
-        night=_night(session, finding.night_sweep_id),
-        last_good=None
-        if finding.last_good_sweep_id is None
-        else _night(session, finding.last_good_sweep_id),
-        judged=_night(session, finding.judged_sweep_id),
-        reproduce=_reproduce(finding, specs, hardware),
+        night=known.night(finding.night_sweep_id),
+        last_good=None if good is None else known.night(good),
+        judged=known.night(finding.judged_sweep_id),
+        reproduce=_reproduce(finding, known.specs, hardware),
         detector=finding.judged_by.detector,
         detector_version=finding.judged_by.detector_version,
         grouping_version=finding.judged_by.grouping_version,
@@ -243,10 +179,6 @@ def _label(key: str, spec: Measurable | None) -> str:
     return f"{model} {spec.block} {spec.phase} tp {spec.tp_degree} {extent}"
 
 
-def _night(session: Session, sweep_id: str) -> NightReport:
-    return NightReport(sweep_id=sweep_id, at=history.night(session, sweep_id).at)
-
-
 def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, ...]:
     if finding.last_good_sweep_id is None:
         return ()
@@ -258,11 +190,11 @@ def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, 
 
 
 def _reproduce(
-    finding: StoredFinding, specs: dict[str, Measurable | None], hardware: Hardware | None
+    finding: StoredFinding, specs: dict[str, Measurable], hardware: Hardware | None
 ) -> str:
     """Submit the case that changed most; of a control alone, the schedule's whole sweep."""
     by_effect = sorted(finding.members, key=lambda one: -abs(one.shift.effect_relative))
-    spec = next((found for one in by_effect if (found := specs[one.shift.case])), None)
+    spec = next((found for one in by_effect if (found := specs.get(one.shift.case))), None)
     if not isinstance(spec, PointSpec):
         return f"tpsweep schedule run {shlex.quote(finding.policy)}"
     axes = spec.model_dump(mode="json", exclude_defaults=True, exclude={"kind"})

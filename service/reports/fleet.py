@@ -9,7 +9,7 @@ from service.analysis.control import NoiseGrade
 from service.analysis.findings.history import history_of
 from service.analysis.findings.standing import Basis, NodeStanding, standings
 from service.errors import NotFoundError
-from service.reports.findings import NightReport
+from service.reports.finding import NightReport
 from service.store import fingerprints, history, schedules
 from service.store.history import Night
 from workers.contract.frozen import Frozen

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
 from service.reports import findings as reports
-from service.reports.findings import FindingDetail
+from service.reports.finding import FindingDetail
 from service.store.deliveries import Delivery
 from service.store.states import Announcement, WebhookKind
 from service.store.webhooks import Webhook

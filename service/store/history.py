@@ -5,7 +5,7 @@ history counts too; what a re-run of it measured, under the tag `rerun_of`, belo
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -53,10 +53,12 @@ def nights(
     return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
 
 
-def night(session: Session, sweep_id: str) -> Night:
-    """When a sweep that is known was submitted."""
-    chosen = select(SweepRow.created_at).where(SweepRow.id == sweep_id)
-    return Night(sweep_id, session.execute(chosen).scalar_one())
+def times(session: Session, sweep_ids: Collection[str]) -> dict[str, datetime]:
+    """When each of these sweeps was submitted."""
+    rows = session.execute(
+        select(SweepRow.id, SweepRow.created_at).where(SweepRow.id.in_(sweep_ids))
+    )
+    return {sweep_id: at for sweep_id, at in rows}  # noqa: C416 - rows are not pairs to the type checker
 
 
 def readings(session: Session, of: Sequence[Night]) -> Mapping[str, list[Reading]]:

@@ -1,0 +1,160 @@
+"""A real schedule on this machine, a real slow-down, and whether the watch tells of both its ends.
+
+    python -m tests.bench.watched_schedule
+
+Starts the whole service with a webhook that leads back here. Each "night" is one start of the
+schedule by hand. After quiet ones, processes that do nothing but compute take the cores from the
+ranks, until the finding is confirmed; then they stop, until it is recovered. Takes minutes; other
+work on the machine is noise that the detector has to see through.
+"""
+
+import base64
+import hmac
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.service_process import Client, running_service
+from tests.unit.cli.fake_server import FakeServer, Reply, serving
+
+HOOK = "POST /hook"
+QUIET_NIGHTS, MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 14, 14, 20
+HOGS_PER_CORE = 2
+SWEEP = {
+    "models": [{"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 8}],
+    "blocks": "mlp",
+    "tp_degree": 1,
+    "batch": [16, 32],
+    "replicates": 1,
+    "sampling": {"max_time_s": 0.5},
+}
+NETWORKS = {"TPSWEEP_WEBHOOK_NETWORKS": "127.0.0.0/8"}
+
+
+@contextmanager
+def watching(home: Path) -> Iterator[None]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.watch"],
+        env=os.environ | NETWORKS | {"TPSWEEP_HOME": str(home)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def busy_neighbours() -> Iterator[None]:
+    hogs = [
+        multiprocessing.Process(target=compute_for_ever, daemon=True)
+        for _ in range(HOGS_PER_CORE * (os.cpu_count() or 1))
+    ]
+    for hog in hogs:
+        hog.start()
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.join()
+
+
+def compute_for_ever() -> None:
+    matrix = np.ones((256, 256))
+    while True:
+        matrix @ matrix
+
+
+def night(client: Client) -> None:
+    """One start of the schedule and what the watch orders after it, to the end of its judgement."""
+    judged = num_judged(client)
+    client.finished(client.post("/schedules/nightly/run", {})["sweep_id"])
+    while num_judged(client) == judged or is_busy(client):
+        time.sleep(0.2)
+
+
+def num_judged(client: Client) -> int:
+    return sum(int(one["num_nights"]) for one in client.get("/policies")["items"])
+
+
+def is_busy(client: Client) -> bool:
+    states = {one["state"] for one in client.get("/sweeps")["items"]}
+    return bool(states & {"queued", "running"})
+
+
+def nights_until(client: Client, holds: Callable[[], bool], most: int) -> int | None:
+    """How many it took; None where none of them did."""
+    for count in range(1, most + 1):
+        night(client)
+        if holds():
+            return count
+    return None
+
+
+def told(receiver: FakeServer, kind: str) -> list[Any]:
+    """The findings that messages of a kind were about."""
+    messages = [json.loads(got.body) for got in receiver.calls(HOOK)]
+    return [one["data"] for one in messages if one["type"] == f"finding.{kind}"]
+
+
+def are_signed(receiver: FakeServer, secret: str) -> bool:
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    for got in receiver.calls(HOOK):
+        named = {name.lower(): value for name, value in got.headers.items()}
+        signed = f"{named['webhook-id']}.{named['webhook-timestamp']}.".encode() + got.body
+        digest = base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+        if named["webhook-signature"] != f"v1,{digest}":
+            return False
+    return True
+
+
+def run(client: Client, receiver: FakeServer) -> bool:
+    hook = {"name": "here", "target": f"{receiver.url}/hook"}
+    secret = client.post("/webhooks", hook)["secret"]
+    client.post("/schedules", {"name": "nightly", "cron": "0 2 1 1 *", "sweep": SWEEP})
+    for _ in range(QUIET_NIGHTS):
+        night(client)
+    say(f"{QUIET_NIGHTS} quiet nights, {len(receiver.received)} messages")
+    with busy_neighbours():
+        began = len(told(receiver, "confirmed"))
+        found = nights_until(
+            client, lambda: len(told(receiver, "confirmed")) > began, MOST_SLOW_NIGHTS
+        )
+    if found is None:
+        say(f"not confirmed in {MOST_SLOW_NIGHTS} slow nights")
+        return False
+    finding = told(receiver, "confirmed")[-1]
+    say(f"confirmed on slow night {found}: {finding['cause']}: {finding['sentence']}")
+    ended = nights_until(client, lambda: bool(told(receiver, "recovered")), MOST_NIGHTS_AFTER)
+    say(f"recovered {'never' if ended is None else f'on night {ended} after it'}")
+    say(f"{len(receiver.received)} messages, all signed: {are_signed(receiver, secret)}")
+    return ended is not None and finding["cause"] == "node" and are_signed(receiver, secret)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Return 0 where all of it was told, with the right cause."""
+    with tempfile.TemporaryDirectory() as folder, serving() as receiver:
+        receiver.on(HOOK, Reply({}))
+        with running_service(Path(folder), **NETWORKS) as client, watching(Path(folder)):
+            return 0 if run(client, receiver) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
