@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from service.analysis.comparison import Verdict
 from service.reports.compared import RatioReport
+from service.reports.sentences import could_be_found
 
 
 def sentence(
@@ -49,4 +50,4 @@ def _known(normalised: float, overall: RatioReport) -> str:
 def _what_could_be_found(overall: RatioReport) -> str:
     if overall.verdict is not Verdict.INCONCLUSIVE or overall.detectable is None:
         return ""
-    return f"; a change of {overall.detectable:.0%} would have been found"
+    return f"; {could_be_found(overall.detectable)}"

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from service.analysis.comparison import Verdict
 from service.analysis.pairs import DEFAULT_PAIR_TOLERANCE, Part, judge_pairs
 from service.reports.estimates import generator_of
+from service.reports.sentences import could_be_found
 from service.store import sweeps
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
@@ -170,7 +171,7 @@ def _sentence(
     if moved:
         return f"{told}; what changed: {', '.join(moved)}"
     if step.verdict is Verdict.INCONCLUSIVE and step.detectable is not None:
-        return f"{told}; a change of {step.detectable:.0%} would have been found"
+        return f"{told}; {could_be_found(step.detectable)}"
     return told
 
 

@@ -4,8 +4,10 @@ from collections.abc import Collection
 from typing import assert_never
 
 from service.analysis.crossing import Crossing, Doubt, Outcome
-from workers.contract.axes import Dtype
 from workers.contract.point import PointSpec
+
+VARIANTS = ("dtype", "arrangement", "collective_impl", "overlap", "launch")
+"""What tells series of one block and phase apart."""
 
 
 def break_even(
@@ -33,10 +35,19 @@ def _series(spec: PointSpec) -> str:
     named = [" ".join(word for word in words if word)]
     if spec.seq > 1:
         named.append(f"seq {spec.seq}")
-    if spec.dtype is not Dtype.FLOAT32:
-        named.append(spec.dtype)
+    for field in VARIANTS:
+        value = str(getattr(spec, field))
+        if value != PointSpec.model_fields[field].default:
+            named.append(f"overlap {value}" if field == "overlap" else value)
     named.append(f"tp_degree {spec.tp_degree}")
     return ", ".join(named)
+
+
+def could_be_found(size: float) -> str:
+    """Say which change would have shown; `size` is relative, and twice as long is 1."""
+    if size > 1:
+        return f"a change by less than a factor of {1 + size:.0f} may have been missed"
+    return f"a change of {size:.0%} would have been found"
 
 
 def _overtakes(found: Crossing) -> str:

@@ -72,7 +72,7 @@ def _show(found: Comparison) -> None:
 
 
 def _table(found: Comparison) -> Table:
-    table = new_table("", COLUMNS, right=("baseline", "candidate", "ratio"))
+    table = new_table("", COLUMNS, right=("baseline", "candidate", "ratio"), whole=("verdict",))
     for point in found.points:
         table.add_row(
             cell(point.spec.label),

@@ -48,7 +48,14 @@ def _table(pair: PairOfPoints) -> Table:
         table.add_row(
             cell(part.name),
             cell(ratio_with_interval(part)),
-            cell("" if part.detectable is None else f"{part.detectable:.1%}"),
+            cell(_size(part.detectable)),
             cell(part.verdict, STYLES.get(part.verdict, "")),
         )
     return table
+
+
+def _size(change: float | None) -> str:
+    """A relative change, as a factor where it is more than twice as long."""
+    if change is None:
+        return ""
+    return f"{change:.1%}" if change <= 1 else f"{1 + change:.0f}x"

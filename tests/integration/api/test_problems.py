@@ -39,7 +39,7 @@ def _pointers(answer: Response) -> dict[str, str]:
 
 
 def test_a_path_that_is_not_there_is_404(client: TestClient) -> None:
-    for path in ("/", "/v1", "/v1/sweeps/", "/v2/sweeps", "/v1/sweeps/a/b"):
+    for path in ("/nowhere", "/v1", "/v1/sweeps/", "/v2/sweeps", "/v1/sweeps/a/b"):
         problem = _problem(client.get(path), status=404, code="not_found")
         assert problem["instance"] == path
 

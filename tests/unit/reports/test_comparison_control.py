@@ -6,6 +6,7 @@ import pytest
 
 from service.reports.compared import ComparisonReport
 from service.reports.comparison import report
+from service.reports.sentences import could_be_found
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import point
 from tests.unit.reports.measured import measured_trial, with_control
@@ -76,7 +77,7 @@ def test_what_would_have_been_found_is_said_where_nothing_was() -> None:
     told = compared(night("a"), night("b", control=(1, 1.1, 0.9, 1.1)))
     assert told.overall is not None
     assert told.overall.detectable is not None
-    size = f"a change of {told.overall.detectable:.0%} would have been found"
+    size = could_be_found(told.overall.detectable)
     assert (size in told.sentence) == (told.overall.verdict == "inconclusive")
 
 

@@ -4,6 +4,7 @@ from service.analysis.crossing import Crossing, Doubt, Outcome
 from service.analysis.interval import Estimate
 from service.reports import sentences
 from tests.unit.analysis.trials import point
+from workers.contract.axes import Arrangement, CollectiveImpl, Dtype, Launch, Overlap
 
 
 def crossing(
@@ -69,3 +70,34 @@ def test_batches_are_said_as_well_as_they_are_known(estimate: Estimate, words: s
 def test_a_crossing_without_a_batch_is_a_mistake_of_ours() -> None:
     with pytest.raises(AssertionError):
         said(crossing(Outcome.CROSSED, crossed=3))
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "word"),
+    [
+        ("dtype", Dtype.BFLOAT16, "bfloat16"),
+        ("arrangement", Arrangement.ROW_ROW, "row_row"),
+        ("collective_impl", CollectiveImpl.SHARED_MEMORY, "shared_memory"),
+        ("overlap", Overlap.CHUNKED, "overlap chunked"),
+        ("launch", Launch.CUDA_GRAPH, "cuda_graph"),
+    ],
+)
+def test_a_series_is_named_by_all_that_tells_it_from_others(
+    axis: str, value: str, word: str
+) -> None:
+    assert axis in sentences.VARIANTS
+    crossed = crossing(Outcome.NEVER_BELOW)
+    other = point().model_copy(update={axis: value})
+    named = [
+        sentences.break_even(spec, crossed, None, smaller=None, flags=()).split(":")[0]
+        for spec in (point(), other)
+    ]
+    assert word in named[1].split(", ")
+    assert word not in named[0]
+
+
+def test_a_large_change_that_may_have_been_missed_is_a_factor() -> None:
+    assert sentences.could_be_found(0.24) == "a change of 24% would have been found"
+    assert sentences.could_be_found(26.2) == (
+        "a change by less than a factor of 27 may have been missed"
+    )
