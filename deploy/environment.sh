@@ -69,7 +69,7 @@ install_torch() {
 }
 
 ensure_chromium() { # the pages are tested in a real browser
-  command -v chromium || command -v chromium-browser || command -v google-chrome && return
+  command -v chromium chromium-browser google-chrome >/dev/null && return
   command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
     fail "the tests of the pages need Chromium; on Debian: apt-get install chromium"
   say "installing Debian's chromium"

@@ -4,20 +4,28 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from fastapi import APIRouter, Request
+from markupsafe import Markup
 from starlette.responses import Response
 
+from service.pages.charts.spark import spark
 from service.pages.house import HouseDep
 from service.pages.page import page
 from service.pages.route import PageRoute
 from service.pages.visitor import Reader
 from service.reports import curves as curve_reports
+from service.reports import fleet as fleet_reports
 from service.reports import nodes as node_reports
 from service.reports.curves import CurvePointReport, CurveReport
+from service.reports.fleet import FleetReport
 from workers.contract.axes import CollectiveImpl
 
 router = APIRouter(route_class=PageRoute)
+
+NUM_NIGHTS: Final = 30
+LEAST_WIDE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +44,34 @@ def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Respons
     """Nodes and curves."""
     del visitor
     with house.sessions.reading() as session:
+        fleets = fleet_reports.list_all(session, policy=None, num_nights=NUM_NIGHTS)
         nodes = node_reports.list_all(session)
         curves = [
             CurveReport.of(curve)
             for curve in curve_reports.found(session, hardware=None, operation=None)
         ]
-    return page(request, "hardware.html", nodes=nodes, groups=grouped(curves))
+    return page(
+        request,
+        "hardware.html",
+        nodes=nodes,
+        fleets=[(one, sparks(one)) for one in fleets],
+        groups=grouped(curves),
+    )
+
+
+def sparks(fleet: FleetReport) -> dict[str, Markup]:
+    """Scores of each node, night by night, all on one scale."""
+    scores = [abs(one) for node in fleet.nodes for one in node.scores if one is not None]
+    widest = max([LEAST_WIDE, *scores])
+    return {
+        node.node: spark(
+            node.scores,
+            widest=widest,
+            label=f"Scores of {node.node} over {len(node.scores)} nights, "
+            f"from {-widest:.0%} to {widest:.0%}",
+        )
+        for node in fleet.nodes
+    }
 
 
 def grouped(curves: Sequence[CurveReport]) -> list[CurveGroup]:

@@ -5,17 +5,21 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from service.pages.findings import OPEN
 from service.pages.house import HouseDep
 from service.pages.page import page
 from service.pages.route import PageRoute
 from service.pages.visitor import Reader
+from service.reports import findings as finding_reports
 from service.reports import nodes as node_reports
 from service.reports import sweeps
+from service.store.findings import FindingFilter
 from service.store.states import SweepState
 
 router = APIRouter(route_class=PageRoute)
 
 MOST_SWEEPS: Final = 12
+MOST_FINDINGS: Final = 8
 
 
 @router.get("/")
@@ -26,5 +30,15 @@ def overview_page(request: Request, house: HouseDep, visitor: Reader) -> Respons
         running = sweeps.page(session, state=SweepState.RUNNING, limit=MOST_SWEEPS).items
         queued = sweeps.page(session, state=SweepState.QUEUED, limit=MOST_SWEEPS).items
         newest = sweeps.page(session, limit=MOST_SWEEPS).items
+        findings = finding_reports.page(
+            session, FindingFilter(states=OPEN), limit=MOST_FINDINGS
+        ).items
         nodes = node_reports.list_all(session)
-    return page(request, "overview.html", active=(*running, *queued), newest=newest, nodes=nodes)
+    return page(
+        request,
+        "overview.html",
+        active=(*running, *queued),
+        newest=newest,
+        nodes=nodes,
+        findings=findings,
+    )

@@ -20,6 +20,7 @@ CRON = {"cron": "0 2 * * *", "zone": "Europe/Berlin"}
         ("/schedules", "There is no schedule yet"),
         ("/baselines", "There is no baseline yet"),
         ("/tokens", "There is no token yet"),
+        ("/findings", "Nothing is judged yet"),
     ],
 )
 def test_with_no_data_a_page_says_what_to_do(path: str, said: str, browser: Browser) -> None:
