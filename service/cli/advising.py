@@ -106,6 +106,9 @@ def _measure(client: Client, planned: Answer, steps: Steps, *, until_s: float) -
     stop.start()
     try:
         sweep = show_progress(client, sweep.id, console=steps.console)
+    except KeyboardInterrupt:
+        client.post(resource("sweeps", sweep.id, "cancel"))
+        raise
     finally:
         stop.cancel()
     if sweep.state == "cancelled":

@@ -6,7 +6,7 @@ from pydantic import Field, Strict
 from sqlalchemy.orm import Session
 
 from service.analysis.advice.plan import Machine, Measurement, Question, measurement, probe
-from service.analysis.advice.speed import Seen, speed_of
+from service.analysis.advice.speed import Seen, Speed, speed_of
 from service.errors import FieldError, InvalidRequestError
 from service.store import fleet, sweeps
 from service.store.fleet import Node
@@ -19,6 +19,8 @@ from workers.contract.shapes import ModelShape
 from workers.contract.sweep import Extent, SweepSpec
 
 DECODE_SEQ, OTHER_SEQ = 512, 64
+LEAST_START_S, MOST_START_S = 3.0, 20.0
+"""A probe may find a group that is warm, or wait behind other sweeps."""
 
 
 class AdvicePlanRequest(Frozen):
@@ -73,9 +75,8 @@ def plan(session: Session, request: AdvicePlanRequest) -> AdvicePlanReport:
             estimated_s=None,
             reason="nothing says yet how fast this hardware is",
         )
-    found = measurement(
-        question, machine, speed_of(_seen(session, request.probe)), time_s=request.time_s
-    )
+    speed = _speed(session, request.probe)
+    found = measurement(question, machine, speed, time_s=request.time_s)
     if found is None:
         detail = (
             f"not even the smallest layer of {question.layer.name or 'this'}'s ratios can be "
@@ -121,13 +122,14 @@ def _question(request: AdvicePlanRequest, node: Node) -> Question:
     )
 
 
-def _seen(session: Session, sweep_id: str) -> list[Seen]:
-    sweeps.check_known(session, sweep_id)
+def _speed(session: Session, sweep_id: str) -> Speed:
+    """By the probe's trials, and by how long after its submission the first of them began."""
+    asked = sweeps.find(session, sweep_id)
     trials = measured(session, ResultFilter(sweep_ids=(sweep_id,), tp_degrees=(1,)))
     if not trials:
         detail = f"sweep {sweep_id} measured nothing on one rank"
         raise InvalidRequestError(detail, errors=(FieldError("/probe", detail),))
-    return [
+    seen = [
         Seen(
             spec=one.spec,
             step_s=one.summary.step_time_us / 1e6,
@@ -135,6 +137,9 @@ def _seen(session: Session, sweep_id: str) -> list[Seen]:
         )
         for one in trials
     ]
+    first = min(trials, key=lambda one: one.created_at)
+    waited_s = (first.created_at - asked.created_at).total_seconds() - first.wall_ns / 1e9
+    return speed_of(seen, start_s=min(max(waited_s, LEAST_START_S), MOST_START_S))
 
 
 def _reason(question: Question, found: Measurement) -> str:

@@ -33,7 +33,7 @@ class Hosts:
         """A head in the first, a node in the second."""
         first, second = ADDRESSES
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats"]
-        sizes = ["--num-cpus=1", "--object-store-memory=80000000"]
+        sizes = ["--num-cpus=1", "--num-gpus=0", "--object-store-memory=80000000"]
         head = ["--head", f"--port={RAY_PORT}", f"--temp-dir={self.folder}"]
         quiet = "--include-dashboard=false"
         self.run(0, *ray, *head, quiet, *sizes, f"--node-ip-address={first}")
@@ -130,6 +130,7 @@ def _environment(home: Path) -> dict[str, str]:
         "TPSWEEP_RAY_ADDRESS": f"{ADDRESSES[0]}:{RAY_PORT}",
         "TPSWEEP_NODES_PER_GROUP": "2",
         "TPSWEEP_CPU_DEVICES": "1",
+        "CUDA_VISIBLE_DEVICES": "",  # hosts of one machine would share its GPUs
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",

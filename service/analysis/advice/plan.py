@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.analysis.advice.speed import MIN_STEPS, Speed, read_bytes
-from service.analysis.plan import GROUP_START_S, TRIAL_OVERHEAD_S
+from service.analysis.plan import TRIAL_OVERHEAD_S
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
@@ -108,7 +108,7 @@ def measurement(
         for number in range(len(offered), fewest - 1, -1):
             batches = offered[:number]
             points = list(_points(question, layer, degrees, batches))
-            starts_s = REPLICATES * (GROUP_START_S + TRIAL_OVERHEAD_S * len(points))
+            starts_s = REPLICATES * (speed.start_s + TRIAL_OVERHEAD_S * len(points))
             sampled_s = _sampled_s(points, speed, time_s=time_s - starts_s)
             if sampled_s is None or not _fits(points, machine):
                 continue

@@ -29,6 +29,8 @@ class Speed:
     bytes_per_s: float
     drawn_bytes_per_s: float
     """Weights that come into being before a trial is timed."""
+    start_s: float
+    """Until the processes of a replicate are there."""
 
     def trial_s(self, spec: PointSpec, *, sampled_s: float) -> float:
         """A trial: its weights drawn, and as many steps as it has to take."""
@@ -42,12 +44,13 @@ class Speed:
         return flops_per_rank(spec) / self.flop_per_s + read_bytes(spec) / self.bytes_per_s
 
 
-def speed_of(seen: Sequence[Seen]) -> Speed:
-    """Judge by at least one trial."""
+def speed_of(seen: Sequence[Seen], *, start_s: float) -> Speed:
+    """Judge by at least one trial, of processes that took so long to start."""
     return Speed(
         flop_per_s=max(flops_per_rank(one.spec) / one.step_s for one in seen),
         bytes_per_s=max(read_bytes(one.spec) / one.step_s for one in seen),
         drawn_bytes_per_s=min(weight_bytes(one.spec) / one.beside_s for one in seen),
+        start_s=start_s,
     )
 
 

@@ -1,6 +1,7 @@
 """What is measured for advice, within a time and a memory."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ from workers.contract.sharding import judge
 from workers.contract.workload import flops_per_rank
 
 LAPTOP = Machine(num_devices=2, slot_memory_bytes=4 << 30, accelerator="Test CPU")
-SPEED = Speed(flop_per_s=3e10, bytes_per_s=8e9, drawn_bytes_per_s=2e8)
+SPEED = Speed(flop_per_s=3e10, bytes_per_s=8e9, drawn_bytes_per_s=2e8, start_s=6)
 
 
 def question(model: str, phase: Phase = Phase.DECODE, batches: tuple[int, ...] = ()) -> Question:
@@ -115,8 +116,19 @@ def test_speed_is_the_fastest_that_was_seen() -> None:
     points = probe(question("gpt2"), LAPTOP).expand().points
     times: Mapping[int, float] = {1: 1e-3, 4: 2e-3}
     seen = [Seen(spec=one, step_s=times[one.batch], beside_s=0.5) for one in points]
-    found = speed_of(seen)
+    found = speed_of(seen, start_s=4)
     assert found.flop_per_s == max(flops_per_rank(one.spec) / one.step_s for one in seen)
     for one in seen:
         assert found.step_s(one.spec) <= 2 * one.step_s
         assert found.trial_s(one.spec, sampled_s=3) == pytest.approx(3.5)
+
+
+def test_where_processes_start_slowly_less_is_measured() -> None:
+    asked = question("llama-2-7b")
+    quick, slow = (
+        measurement(asked, LAPTOP, replace(SPEED, start_s=start_s), time_s=75)
+        for start_s in (3, 20)
+    )
+    assert quick is not None
+    assert slow is not None
+    assert slow.scale < quick.scale
