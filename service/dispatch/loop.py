@@ -7,6 +7,7 @@ from typing import Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 from service.dispatch.books import Books
+from service.dispatch.forecaster import Forecaster
 from service.dispatch.identity import Owner
 from service.dispatch.inventory import Changes
 from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
@@ -77,6 +78,7 @@ class Dispatcher:
         )
         self._turn = Turn(self._books, ttl_s=settings.lease_ttl_s, clock=clock)
         self._timekeeper = Timekeeper(sessions, max_points=settings.max_points, clock=clock)
+        self._forecaster = Forecaster(sessions)
         self._commits = CommitWatch(sessions.engine)
         self._lookout = Lookout(
             executor.wait,
@@ -120,7 +122,9 @@ class Dispatcher:
         self._timekeeper.look()
         if not self._unwritten and not self._turn.is_due(self._stations):
             return True
-        return self._write()
+        keeps_pool = self._write()
+        self._forecaster.look()
+        return keeps_pool
 
     def _write(self) -> bool:
         began = self._clock()
@@ -144,6 +148,7 @@ class Dispatcher:
             self._renewed_at = began
         self._unwritten.clear()
         orders.carry_out()
+        self._forecaster.note(lease for _, lease in orders.claimed)
         return True
 
     @property

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
+from typing import Self
 
 from sqlalchemy.orm import Session
 
@@ -16,10 +18,38 @@ from service.store import curves, probes
 from service.store.curves import Curve, Origin
 from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured
-from workers.contract.axes import Collective, CollectiveImpl
+from service.store.results import MeasuredTrial, measured, num_measured
+from workers.contract.axes import Block, Collective, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.probe import GemmProbe
+from workers.contract.shapes import ModelShape
+
+MOST_TRIALS = 500
+"""Of one selection that are read, the newest: more would take seconds, and say little."""
+
+Kind = tuple[int, CollectiveImpl, Block, Phase, Dtype]
+"""Points that one calibration serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One point over its batches."""
+
+    batches: Sequence[int]
+    step: TimeCurve
+    compute: TimeCurve
+
+    @classmethod
+    def of(cls, trials: Sequence[MeasuredTrial], batches: Sequence[int]) -> Self:
+        """Of trials at several batches."""
+        origin = f"{len(trials)} trials of this point at batches {batches[0]} to {batches[-1]}"
+        step = [(float(one.spec.batch), one.summary.step_time_us) for one in trials]
+        compute = [(float(one.spec.batch), one.summary.compute_time_us) for one in trials]
+        return cls(
+            batches,
+            TimeCurve.of(step, calibration=origin),
+            TimeCurve.of(compute, calibration=origin),
+        )
 
 
 @dataclass(frozen=True)
@@ -28,12 +58,19 @@ class Stored:
 
     session: Session
     hardware: str
+    hardware_key: str | None = None
+    """Where it is one machine's kind that is meant, and not all of its name."""
+    until: datetime | None = None
+    """Only what had been measured by then."""
     _trials: dict[ResultFilter, list[MeasuredTrial]] = field(default_factory=dict)
+    _counts: dict[ResultFilter, tuple[int, int]] = field(default_factory=dict)
+    series: dict[tuple[ModelShape, ResultFilter], Series | None] = field(default_factory=dict)
+    calibrations: dict[Kind, "Calibration"] = field(default_factory=dict)
 
     @cached_property
     def probes(self) -> tuple[MeasuredProbe, ...]:
         """What calibrations measured on it."""
-        return tuple(probes.newest(self.session, ResultFilter.on(self.hardware)))
+        return tuple(probes.newest(self.session, self._own))
 
     @cached_property
     def measured_curves(self) -> tuple[Curve, ...]:
@@ -43,15 +80,43 @@ class Stored:
     @cached_property
     def imported(self) -> tuple[Curve, ...]:
         """Curves brought in under its name."""
-        return tuple(curves.list_all(self.session, hardware=self.hardware))
+        found = curves.list_all(self.session, hardware=self.hardware)
+        return tuple(one for one in found if self.until is None or one.imported_at < self.until)
+
+    @cached_property
+    def _own(self) -> ResultFilter:
+        known = ResultFilter.on(self.hardware_key or self.hardware)
+        return replace(known, until=self.until)
 
     def trials(self, which: ResultFilter) -> list[MeasuredTrial]:
         """Those measured on it that match."""
-        own = ResultFilter.on(self.hardware)
-        which = replace(which, hardware_keys=own.hardware_keys, accelerators=own.accelerators)
+        which = self._on_it(which)
         if which not in self._trials:
-            self._trials[which] = measured(self.session, which)
+            self._trials[which] = measured(self.session, which, newest=MOST_TRIALS)
         return self._trials[which]
+
+    def can_tell(self, point: PointSpec) -> bool:
+        """Whether there is anything to predict a point from, for little."""
+        if self.probes or self.imported or find_accelerator(self.hardware):
+            return True
+        _, num_batches = self._counted(_same_but_batch(point))
+        num_points, _ = self._counted(_same_kind(point))
+        return num_batches >= FEWEST_POINTS or num_points >= FEWEST_STEPS
+
+    def _counted(self, which: ResultFilter) -> tuple[int, int]:
+        which = self._on_it(which)
+        if which not in self._counts:
+            self._counts[which] = num_measured(self.session, which)
+        return self._counts[which]
+
+    def _on_it(self, which: ResultFilter) -> ResultFilter:
+        own = self._own
+        return replace(
+            which,
+            hardware_keys=own.hardware_keys,
+            accelerators=own.accelerators,
+            until=self.until,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +141,13 @@ class Calibration:
 
 def calibrated(stored: Stored, point: PointSpec) -> Calibration:
     """What was measured or brought in that bears on the point, and the catalogue's entry."""
+    kind = (point.tp_degree, point.collective_impl, point.block, point.phase, point.dtype)
+    if kind not in stored.calibrations:
+        stored.calibrations[kind] = _calibrated(stored, point)
+    return stored.calibrations[kind]
+
+
+def _calibrated(stored: Stored, point: PointSpec) -> Calibration:
     impl = point.collective_impl
     which = ResultFilter(tp_degrees=(point.tp_degree,), collective_impls=(impl,))
     imported = stored.imported if impl is CollectiveImpl.BACKEND else ()
@@ -99,9 +171,20 @@ def calibrated(stored: Stored, point: PointSpec) -> Calibration:
     )
 
 
-def series_of(stored: Stored, point: PointSpec) -> list[MeasuredTrial]:
-    """Trials of the same point at any batch."""
-    which = ResultFilter(
+def series_of(stored: Stored, point: PointSpec) -> Series | None:
+    """Trials of the same point at any batch; None where these are too few."""
+    shape, which = point.model.nameless, _same_but_batch(point)
+    if (shape, which) not in stored.series:
+        trials = [one for one in stored.trials(which) if one.spec.model.nameless == shape]
+        batches = sorted({one.spec.batch for one in trials})
+        found = Series.of(trials, batches) if len(batches) >= FEWEST_POINTS else None
+        stored.series[shape, which] = found
+    return stored.series[shape, which]
+
+
+def _same_but_batch(point: PointSpec) -> ResultFilter:
+    """Points of any batch, and of any model."""
+    return ResultFilter(
         blocks=(point.block,),
         phases=(point.phase,),
         arrangements=(point.arrangement,),
@@ -110,15 +193,18 @@ def series_of(stored: Stored, point: PointSpec) -> list[MeasuredTrial]:
         dtypes=(point.dtype,),
         collective_impls=(point.collective_impl,),
         overlaps=(point.overlap,),
+        launches=(point.launch,),
     )
-    shape = point.model.nameless
-    return [one for one in stored.trials(which) if one.spec.model.nameless == shape]
+
+
+def _same_kind(point: PointSpec) -> ResultFilter:
+    return ResultFilter(blocks=(point.block,), phases=(point.phase,), dtypes=(point.dtype,))
 
 
 def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
     """Compute-only steps of the same block, phase and dtype, of any model and degree."""
-    which = ResultFilter(blocks=(point.block,), phases=(point.phase,), dtypes=(point.dtype,))
-    steps = [(one.spec, one.summary.compute_time_us) for one in stored.trials(which)]
+    same = stored.trials(_same_kind(point))
+    steps = [(one.spec, one.summary.compute_time_us) for one in same]
     if len({spec.spec_key for spec, _ in steps}) < FEWEST_STEPS:
         return None
     origin = f"{len(steps)} trials of {point.block} {point.phase} on {stored.hardware}"

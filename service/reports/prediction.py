@@ -1,6 +1,5 @@
 """What a point would take, and what that answer rests on."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Self
 
@@ -8,16 +7,15 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.accelerators import known_names
-from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.costmodel.curve import FEWEST_POINTS
 from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
 from service.reports import calibration
-from service.reports.calibration import Calibration, Stored
+from service.reports.calibration import Calibration, Series, Stored
 from service.reports.curve_faults import doubts
 from service.store import curves, fleet
-from service.store.results import MeasuredTrial
-from workers.contract.axes import Arrangement, Block, Dtype, Phase
+from workers.contract.axes import Arrangement, Block, Dtype, Overlap, Phase
 from workers.contract.catalogue import Model
 from workers.contract.frozen import Frozen, Label
 from workers.contract.point import PointSpec
@@ -104,11 +102,7 @@ def predict(session: Session, request: PredictionRequest) -> PredictionReport:
 def predict_from(stored: Stored, request: PredictionRequest) -> PredictionReport:
     """Predict what the request's hardware, of which `stored` is, would take."""
     point = request.point()
-    series = calibration.series_of(stored, point)
-    if len({one.spec.batch for one in series}) >= FEWEST_POINTS:
-        found, warnings = _from_series(series, point)
-    else:
-        found, warnings = _from_parts(stored, point)
+    found, warnings = predict_point(stored, point)
     return PredictionReport(
         hardware=request.hardware,
         spec=point,
@@ -120,35 +114,30 @@ def predict_from(stored: Stored, request: PredictionRequest) -> PredictionReport
     )
 
 
-def _from_series(
-    series: Sequence[MeasuredTrial], point: PointSpec
-) -> tuple[StepPrediction, list[str]]:
+def predict_point(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[str]]:
+    """Return the prediction, and what to know of it. InvalidRequestError where nothing is known."""
+    series = calibration.series_of(stored, point)
+    if series is not None:
+        return _from_series(series, point)
+    if point.overlap is not Overlap.NONE or point.num_layers > 1:
+        raise _refusal("", "parts that run at the same time, or in turn, do not add up to a step")
+    return _from_parts(stored, point)
+
+
+def _from_series(series: Series, point: PointSpec) -> tuple[StepPrediction, list[str]]:
     """Interpolate the measured steps over the batch."""
-    batches = sorted({one.spec.batch for one in series})
-    origin = f"{len(series)} trials of this point at batches {batches[0]} to {batches[-1]}"
-    step, compute = (
-        TimeCurve.of(
-            [(float(one.spec.batch), time_of(one)) for one in series], calibration=origin
-        ).predict(point.batch)
-        for time_of in (_step_us, _compute_us)
-    )
+    step, compute = series.step.predict(point.batch), series.compute.predict(point.batch)
     exposed = within(
-        max(0.0, step.time_us - compute.time_us), None, basis=step.basis, calibration=origin
+        max(0.0, step.time_us - compute.time_us),
+        None,
+        basis=step.basis,
+        calibration=step.calibration,
     )
     warnings = []
     if step.basis is Basis.EXTRAPOLATED:
-        warnings.append(
-            f"batch {point.batch} lies beyond the measured {batches[0]} to {batches[-1]}"
-        )
+        first, last = series.batches[0], series.batches[-1]
+        warnings.append(f"batch {point.batch} lies beyond the measured {first} to {last}")
     return StepPrediction(step, compute, exposed), warnings
-
-
-def _step_us(trial: MeasuredTrial) -> float:
-    return trial.summary.step_time_us
-
-
-def _compute_us(trial: MeasuredTrial) -> float:
-    return trial.summary.compute_time_us
 
 
 def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[str]]:

@@ -7,6 +7,7 @@ from pydantic import Field
 from service.analysis.control import NoiseGrade
 from service.analysis.summary import TrialSummary
 from service.reports.estimates import EstimateReport, StepTimeReport
+from service.reports.forecasts import ForecastReport
 from workers.contract.axes import Collective, GroupKind, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import Environment, Hardware
@@ -186,6 +187,9 @@ class ResultReport(Frozen):
     perturbation: float = Field(description="Step with spans over step without, minus 1.")
     measured_at: datetime = Field(description="When the newest trial was done.")
     trials: tuple[TrialReport, ...] | None = Field(default=None, description="Where asked.")
+    prediction: ForecastReport | None = Field(
+        default=None, description="Made before it ran; null where there was nothing to go by."
+    )
     samples_us: tuple[float, ...] | None = Field(
         default=None,
         description="Every timed step of the clean pass, slowest rank, trial after trial.",

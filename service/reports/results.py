@@ -12,6 +12,7 @@ from service.analysis.interval import estimate, estimate_signed
 from service.analysis.summary import TrialSummary
 from service.reports.control import control_report
 from service.reports.estimates import EstimateReport, StepTimeReport, generator_of
+from service.reports.forecasts import ForecastReport
 from service.reports.result import (
     CollectiveReport,
     ControlReport,
@@ -20,9 +21,11 @@ from service.reports.result import (
     ResultReport,
 )
 from service.reports.trials import with_trials
+from service.store import forecasts as stored_forecasts
 from service.store import profiles as stored_profiles
 from service.store import results as stored
 from service.store import samples as stored_samples
+from service.store.forecasts import Forecast
 from service.store.pages import Page
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial
@@ -42,7 +45,11 @@ def page(
 ) -> Page[ResultReport]:
     """Results that match, newest sweep first, each in the order of its grid."""
     found = stored.page(session, which, limit=limit, cursor=cursor)
-    return Page(tuple(report(point.trials) for point in found.items), found.next_cursor)
+    forecasts = stored_forecasts.find_all(session, [point.point_id for point in found.items])
+    items = tuple(
+        report(point.trials, forecast=forecasts.get(point.point_id)) for point in found.items
+    )
+    return Page(items, found.next_cursor)
 
 
 def find(session: Session, result_id: str, *, include_samples: bool = False) -> ResultReport:
@@ -54,10 +61,12 @@ def find(session: Session, result_id: str, *, include_samples: bool = False) -> 
             trial.id: stored_samples.find(session, trial.id, trial.point_id) for trial in trials
         }
     shares = stored_profiles.shares(session, [t.id for t in trials], point_id=result_id)
-    return with_trials(report(trials), trials, samples=given, profiled=shares)
+    forecast = stored_forecasts.find_all(session, [result_id]).get(result_id)
+    shown = report(trials, forecast=forecast)
+    return with_trials(shown, trials, samples=given, profiled=shares)
 
 
-def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
+def report(trials: Sequence[MeasuredTrial], *, forecast: Forecast | None = None) -> ResultReport:
     """Report one point over its trials, at least one. Pure."""
     newest = max(trials, key=lambda trial: trial.created_at)
     summaries = [trial.summary for trial in trials]
@@ -101,6 +110,7 @@ def report(trials: Sequence[MeasuredTrial]) -> ResultReport:
         num_warmup_steps=max(trial.num_warmup_steps for trial in trials),
         perturbation=median(summary.perturbation for summary in summaries),
         measured_at=newest.created_at,
+        prediction=forecast and ForecastReport.of(forecast, measured_us=step.median),
     )
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     and_,
     bindparam,
+    distinct,
     exists,
     func,
     insert,
@@ -129,10 +130,26 @@ def _insert(*, own_clock: bool) -> Insert:
     return insert(ResultRow).values(created_at=db_now_parameter("now", own_clock=own_clock))
 
 
-def measured(session: Session, which: ResultFilter) -> list[MeasuredTrial]:
-    """Every trial that matches, by point and replicate."""
-    rows = session.connection().execute(_trials(which.asked), which.parameters)
+def measured(
+    session: Session, which: ResultFilter, *, newest: int | None = None
+) -> list[MeasuredTrial]:
+    """Every trial that matches, by point and replicate; or so many of the newest sweeps."""
+    chosen, parameters = _trials(which.asked), which.parameters
+    if newest is not None:
+        chosen, parameters = chosen.limit(bindparam("newest")), {**parameters, "newest": newest}
+    rows = session.connection().execute(chosen, parameters)
     return [_measured(row) for row in rows]
+
+
+def num_measured(session: Session, which: ResultFilter) -> tuple[int, int]:
+    """How many different points, and how many batches, the matching results are of."""
+    counted = (
+        select(func.count(distinct(PointRow.spec_key)), func.count(distinct(PointRow.batch)))
+        .join(ResultRow, ResultRow.point_id == PointRow.id)
+        .where(_OF_BLOCKS, *about_points(which.asked), *about_results(which.asked))
+    )
+    num_points, num_batches = session.connection().execute(counted, which.parameters).one()
+    return num_points, num_batches
 
 
 def count(session: Session, which: ResultFilter, *, at_most: int) -> int:
