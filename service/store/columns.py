@@ -6,6 +6,7 @@ import zlib
 from array import array
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from pydantic import JsonValue, TypeAdapter
@@ -14,6 +15,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 Held = TypeVar("Held")
+_NUM_KEPT = 64
+"""Documents of a column that are read once: replicates repeat the spec, hosts the hardware. Nobody
+changes what was read."""
 _PACKED = b"\x01"
 """Format of packed integers: zlib over 64-bit little-endian."""
 
@@ -54,6 +58,7 @@ class Document(TypeDecorator[Held]):
         super().__init__()
         self.held = held
         self._adapter = held if isinstance(held, TypeAdapter) else TypeAdapter(held)
+        self._read = lru_cache(_NUM_KEPT)(partial(self._adapter.validate_json, strict=False))
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[JsonValue]:
         """Choose jsonb where there is one."""
@@ -69,7 +74,7 @@ class Document(TypeDecorator[Held]):
 
     def process_result_value(self, value: str | bytes | None, _dialect: Dialect) -> Held | None:
         """From the driver."""
-        return None if value is None else self._adapter.validate_json(value, strict=False)
+        return None if value is None else self._read(value)
 
 
 class AnyText(TypeDecorator[str]):

@@ -13,6 +13,7 @@ from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.result_filter import ResultFilter, about_points
 from service.store.states import TrialState
+from workers.contract.axes import Kind
 from workers.contract.point import PointSpec
 
 MOST = 10_000
@@ -42,6 +43,7 @@ def find(session: Session, which: ResultFilter) -> list[FailedPoint]:
         select(PointRow.id, PointRow.spec, PointRow.spec_key, SweepRow.hardware_key)
         .join(SweepRow, SweepRow.id == PointRow.sweep_id)
         .where(
+            PointRow.kind == Kind.BLOCK.value,
             *about_points(which.asked),
             *_about_sweeps(which.asked),
             ~exists(select(1).where(ResultRow.point_id == PointRow.id)),

@@ -210,7 +210,7 @@ def _counted(asked: frozenset[str]) -> Select[int]:
         select(literal(1))
         .select_from(ResultRow)
         .join(PointRow, PointRow.id == ResultRow.point_id)
-        .where(*about_points(asked), *about_results(asked))
+        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
     )
 
 

@@ -97,3 +97,17 @@ def test_a_field_that_is_none_is_refused_by_name(client: TestClient, measured: l
     assert refused["errors"][0]["pointer"] == "/allow_different"
     empty = client.post("/v1/compare", json={**body, "baseline": {}}).json()
     assert empty["errors"][0]["pointer"] == "/baseline"
+
+
+def test_a_probe_that_failed_is_no_point_of_a_side(
+    client: TestClient, sessions: Sessions, measured: list[str]
+) -> None:
+    del measured
+    asked = {"collectives": "all_reduce", "tp_degree": 2, "max_bytes": 4096, "replicates": 1}
+    assert client.post("/v1/calibrations", json=asked).status_code == 202
+    while lease := claim(sessions):
+        fail(sessions, lease)
+    side = "since:2020-01-01"
+    found = client.get("/v1/compare", params={"baseline": side, "candidate": side})
+    assert found.status_code == 200, found.text
+    assert found.json()["coverage"]["failed_baseline"] == 1
