@@ -29,7 +29,7 @@ from tests.unit.cli.fake_server import FakeServer, Reply, serving
 
 HOOK = "POST /hook"
 QUIET_NIGHTS, MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 14, 14, 20
-HOGS_PER_CORE = 2
+HOGS_PER_CORE = 1
 SWEEP = {
     "models": [{"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 8}],
     "blocks": "mlp",
