@@ -1,6 +1,6 @@
 """One point on one rank, made ready to be timed: its block, its input, its step in each pass.
 
-Legend: B batch, S sequence, H hidden.
+Legend: T tokens that this rank is given, H hidden.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,10 @@ from workers.timing.graphs import CudaRecorder, GraphSpans, graphed
 from workers.timing.peers import Peers
 from workers.timing.spans import Spans, spans_for
 from workers.timing.standalone import StandaloneStep
-from workers.tp.blocks import ShardedBlock, draw_shard
+from workers.tp.blocks import draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.product import ProductStep
+from workers.tp.sharded_block import ShardedBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +71,25 @@ class TrainStep:
     has_backward = True
 
     def __init__(
-        self, block: ShardedBlock, x_BSH: Tensor, grad_BSH: Tensor, group: TensorParallelGroup
+        self,
+        block: ShardedBlock,
+        inputs: tuple[Tensor, Tensor],
+        group: TensorParallelGroup,
+        *,
+        batch: int,
     ) -> None:
-        self._block, self._x_BSH, self._grad_BSH, self._group = block, x_BSH, grad_BSH, group
-        self._wanted = (x_BSH, *block.weights)
+        """`inputs` are x_TH, `batch` sequences which require grad, and the gradient of y_TH."""
+        self._block, self._group, self._batch = block, group, batch
+        self._x_TH, self._grad_TH = inputs
+        self._wanted = (self._x_TH, *block.weights)
 
     def forward(self) -> Tensor:
-        """y_BSH with its graph."""
-        return self._block.forward(self._x_BSH, self._group)
+        """y_TH with its graph."""
+        return self._block.forward(self._x_TH, self._group, batch=self._batch)
 
     def backward(self, output: Tensor) -> None:
         """Gradients of the input and of every weight."""
-        torch.autograd.grad(output, self._wanted, self._grad_BSH)
+        torch.autograd.grad(output, self._wanted, self._grad_TH)
 
 
 class ForwardStep:
@@ -89,13 +97,15 @@ class ForwardStep:
 
     has_backward = False
 
-    def __init__(self, block: ShardedBlock, x_BSH: Tensor, group: TensorParallelGroup) -> None:
-        self._block, self._x_BSH, self._group = block, x_BSH, group
+    def __init__(
+        self, block: ShardedBlock, x_TH: Tensor, group: TensorParallelGroup, *, batch: int
+    ) -> None:
+        self._block, self._x_TH, self._group, self._batch = block, x_TH, group, batch
 
     def forward(self) -> Tensor:
-        """y_BSH."""
+        """y_TH."""
         with torch.no_grad():
-            return self._block.forward(self._x_BSH, self._group)
+            return self._block.forward(self._x_TH, self._group, batch=self._batch)
 
     def backward(self, output: Tensor) -> None:
         """Nothing."""
@@ -113,13 +123,14 @@ def prepare(place: Place, seed: int) -> Subject:
 def draw_inputs(
     spec: PointSpec, *, seed: int, device: torch.device, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """x_BSH and the gradient of y_BSH: normal, never zeros, which powers and caches make faster."""
+    """x_TH and the gradient of y_TH: normal, never zeros, which powers and caches make faster."""
     generator = torch.Generator(device).manual_seed(seed)
-    shape = spec.input_shape
-    x_BSH, grad_BSH = (
+    batch, seq, hidden = spec.input_shape
+    shape = (batch * seq, hidden)
+    x_TH, grad_TH = (
         torch.randn(shape, generator=generator, device=device).to(dtype) for _ in range(2)
     )
-    return x_BSH.requires_grad_(spec.phase.has_backward), grad_BSH
+    return x_TH.requires_grad_(spec.phase.has_backward), grad_TH
 
 
 def step_of(
@@ -129,10 +140,10 @@ def step_of(
     group: TensorParallelGroup,
 ) -> Step:
     """One step as the point's phase has it, over `draw_inputs`' tensors."""
-    x_BSH, grad_BSH = inputs
+    batch = spec.input_shape[0]
     if spec.phase.has_backward:
-        return TrainStep(block, x_BSH, grad_BSH, group)
-    return ForwardStep(block, x_BSH, group)
+        return TrainStep(block, inputs, group, batch=batch)
+    return ForwardStep(block, inputs[0], group, batch=batch)
 
 
 def _spans(spec: Measurable, seat: Seat) -> dict[Pass, Spans]:

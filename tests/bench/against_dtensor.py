@@ -43,11 +43,12 @@ from workers.contract.axes import Block, Collective, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import flops_per_rank
-from workers.prepare import TrainStep
+from workers.prepare import step_of
 from workers.timing.clocks import Step
-from workers.tp.blocks import ShardedBlock, draw_shard
+from workers.tp.blocks import draw_shard
 from workers.tp.counter import CollectiveCounter
 from workers.tp.group import TensorParallelGroup
+from workers.tp.sharded_block import ShardedBlock
 
 GOALS = {256: 0.70, 512: 0.92, 1024: 0.98, 2048: 0.98}
 NUM_TOKENS = 256
@@ -190,16 +191,16 @@ def by_turns(rank: BenchRank, spec: PointSpec, steps: Mapping[str, Step]) -> lis
 def compare(rank: BenchRank, spec: PointSpec, mesh: DeviceMesh) -> bool:
     """Print the ratio on rank 0; return whether it meets its goal."""
     hidden, group = spec.model.hidden_size, rank.group
-    x = torch.randn(spec.input_shape, requires_grad=True)
-    grad = torch.randn(spec.input_shape)
+    x_TH, grad_TH = (torch.randn(NUM_TOKENS, hidden) for _ in range(2))
     block = our_block(spec, group)
-    bare = bare_block(spec, block.weights, group)
     steps: dict[str, Step] = {
-        "ours": TrainStep(block, x, grad, group),
-        "bare": BareStep(bare, x.detach().view(-1, hidden), grad.view(-1, hidden)),
-        "theirs": TheirStep(parallelize(spec.block, hidden, mesh), x, grad),
+        "ours": step_of(spec, block, (x_TH.clone().requires_grad_(), grad_TH), group),
+        "bare": BareStep(bare_block(spec, block.weights, group), x_TH, grad_TH),
+        "theirs": TheirStep(
+            parallelize(spec.block, hidden, mesh), x_TH[None].requires_grad_(), grad_TH[None]
+        ),
     }
-    torch.testing.assert_close(steps["bare"].forward(), steps["ours"].forward().view(-1, hidden))
+    torch.testing.assert_close(steps["bare"].forward(), steps["ours"].forward())
     sent = {name: count(step) for name, step in steps.items()}
     assert len(set(sent.values())) == 1 or group.size == 1, sent
     rounds = by_turns(rank, spec, steps)

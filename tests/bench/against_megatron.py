@@ -22,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 from tests.bench.against_dtensor import (
     DEGREES,
     GOALS,
+    NUM_TOKENS,
     TheirStep,
     by_turns,
     our_block,
@@ -30,7 +31,7 @@ from tests.bench.against_dtensor import (
 from tests.bench.pair_of_ranks import BenchRank, run_ranks
 from tests.bench.ratios import ratios_of, report
 from workers.contract.axes import Block
-from workers.prepare import TrainStep
+from workers.prepare import step_of
 from workers.timing.clocks import Step
 
 
@@ -60,14 +61,12 @@ class MegatronMlp(nn.Module):
 def compare(rank: BenchRank, *, hidden: int) -> bool:
     """Print the ratio on rank 0; return whether ours is no slower."""
     spec = spec_of(Block.MLP, hidden, rank.group.size)
-    x, grad = torch.randn(spec.input_shape), torch.randn(spec.input_shape)
+    x_TH, grad_TH = (torch.randn(NUM_TOKENS, hidden) for _ in range(2))
     block = our_block(spec, rank.group)
     steps: dict[str, Step] = {
-        "ours": TrainStep(block, x.clone().requires_grad_(), grad, rank.group),
+        "ours": step_of(spec, block, (x_TH.clone().requires_grad_(), grad_TH), rank.group),
         "theirs": TheirStep(
-            MegatronMlp(hidden),
-            x.transpose(0, 1).contiguous().requires_grad_(),
-            grad.transpose(0, 1).contiguous(),
+            MegatronMlp(hidden), x_TH.unsqueeze(1).requires_grad_(), grad_TH.unsqueeze(1)
         ),
     }
     ratios = ratios_of(by_turns(rank, spec, steps), "ours", "theirs")

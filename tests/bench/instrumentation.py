@@ -18,7 +18,7 @@ from workers.contract.axes import Block, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.contract.workload import flops_per_rank
-from workers.prepare import TrainStep
+from workers.prepare import step_of
 from workers.runtime.scheduling import pin, usable_cores
 from workers.timing.clocks import HostClock
 from workers.timing.peers import Peers
@@ -44,14 +44,13 @@ def compare(hidden: int) -> float:
     )
     cpu = torch.device("cpu")
     block = draw_shard(spec, rank=0, seed=1, device=cpu, dtype=torch.float32)
-    x = torch.randn(NUM_TOKENS, 1, hidden, requires_grad=True)
-    grad = torch.randn(NUM_TOKENS, 1, hidden)
-    step = TrainStep(block, x, grad, TensorParallelGroup(0, 1, NoCollectives()))
+    x_TH, grad_TH = (torch.randn(NUM_TOKENS, hidden) for _ in range(2))
+    inputs = (x_TH.clone().requires_grad_(), grad_TH)
+    step = step_of(spec, block, inputs, TensorParallelGroup(0, 1, NoCollectives()))
     num_steps = max(1, round(FLOPS_PER_TURN / flops_per_rank(spec)))
     clock, peers = HostClock(), Peers(None, clock_identity="")
     up, down = (weight.detach().clone().requires_grad_() for weight in block.weights)
-    x_2d = x.detach().reshape(NUM_TOKENS, hidden).clone().requires_grad_()
-    grad_2d = grad.reshape(NUM_TOKENS, hidden).clone()
+    x_TH.requires_grad_()
 
     def ours() -> float:
         times = []
@@ -64,8 +63,8 @@ def compare(hidden: int) -> float:
         times = []
         for _ in range(num_steps):
             begin = time.perf_counter_ns()
-            y = F.linear(F.gelu(F.linear(x_2d, up)), down)
-            torch.autograd.grad(y, (x_2d, up, down), grad_2d)
+            y = F.linear(F.gelu(F.linear(x_TH, up)), down)
+            torch.autograd.grad(y, (x_TH, up, down), grad_TH)
             times.append(time.perf_counter_ns() - begin)
         return median(times)
 

@@ -29,7 +29,7 @@ from tests.bench.ratios import ratios_of, report, there_and_back
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
-from workers.prepare import TrainStep
+from workers.prepare import step_of
 from workers.timing.clocks import Step
 from workers.tp.blocks import draw_shard
 from workers.tp.group import TensorParallelGroup
@@ -97,8 +97,7 @@ def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
     torch_dtype: torch.dtype = getattr(torch, dtype)
     cpu = torch.device("cpu")
     block = draw_shard(spec, rank=rank.group.rank, seed=1, device=cpu, dtype=torch_dtype)
-    x, grad = (torch.randn(spec.input_shape).to(torch_dtype) for _ in range(2))
-    x_TH, grad_TH = x.view(NUM_TOKENS, hidden), grad.view(NUM_TOKENS, hidden)
+    x_TH, grad_TH = (torch.randn(NUM_TOKENS, hidden).to(torch_dtype) for _ in range(2))
     weights = [weight.detach() for weight in block.weights]
     bare, active = (
         BareMlp(weights, rank.group, tokens=NUM_TOKENS, activates=activates)
@@ -108,7 +107,7 @@ def compare(rank: BenchRank, *, hidden: int, dtype: Dtype) -> bool:
         "bare": BareStep(bare, x_TH, grad_TH),
         "activation": BareStep(active, x_TH, grad_TH),
         "allocating": AllocatingStep(weights, x_TH, grad_TH, rank.group),
-        "ours": TrainStep(block, x.clone().requires_grad_(), grad, rank.group),
+        "ours": step_of(spec, block, (x_TH.clone().requires_grad_(), grad_TH), rank.group),
     }
     rounds = measure(rank, steps)
     ratios = {name: ratios_of(rounds, name, "bare") for name in steps}

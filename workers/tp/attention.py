@@ -25,7 +25,6 @@ from workers.tp.arrangements.column_row import COLUMN_ROW
 from workers.tp.arrangements.products import Products
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
-from workers.tp.linear import flatten_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,7 @@ class AttentionShard:
         """query_key_value, output."""
         return self.query_key_value, self.output
 
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the block's output, of x_BSH's shape."""
-        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
-        return out_TH.view(x_BSH.shape)
-
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
+    def forward(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         """Return y_TH of contiguous x_TH, both replicated unless tokens are dealt to the ranks."""
         first, second = self.products.first, self.products.second
         (mixed_TWD,) = first(x_TH, self.query_key_value, group=group, block="attention")

@@ -7,7 +7,7 @@ key-value heads.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Protocol, assert_never
+from typing import assert_never
 
 import torch
 from torch import Tensor
@@ -17,29 +17,16 @@ from workers.contract.layouts import Cut
 from workers.contract.point import LARGEST_TP_DEGREE, PointSpec
 from workers.contract.workload import heads_per_rank
 from workers.tp.attention import AttentionShard
-from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache, needs_cache
 from workers.tp.layer import LayerShard
 from workers.tp.mlp import MlpShard
 from workers.tp.overlaps.chunked import HalvedBlock
 from workers.tp.overlaps.registry import OVERLAPS
+from workers.tp.sharded_block import ShardedBlock
 from workers.tp.stage import Stage
 
 QUERY_KEY_VALUE = "query_key_value"
 """The one weight that ranks may hold copies in."""
-
-
-class ShardedBlock(Protocol):
-    """What one rank runs: see `workers.tp.mlp` for the simplest."""
-
-    @property
-    def weights(self) -> tuple[Tensor, ...]:
-        """Leaf tensors of this rank, in the order of the registry's plan."""
-        ...
-
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the output, of x_BSH's shape: the same on every rank, or this rank's tokens."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

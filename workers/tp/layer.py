@@ -1,6 +1,6 @@
 """A whole pre-norm transformer layer: attention and MLP, each with its norm and its residual.
 
-Legend: B batch, S sequence, T = B*S tokens, H hidden.
+Legend: T tokens, H hidden.
 
     h_TH = x_TH + attention(norm(x_TH));   y_TH = h_TH + mlp(norm(h_TH))
 
@@ -20,8 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.group import TensorParallelGroup
-from workers.tp.linear import flatten_tokens
-from workers.tp.token_block import TokenBlock
+from workers.tp.sharded_block import ShardedBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,10 @@ class LayerShard:
 
     attention_norm: Tensor
     """[H]."""
-    attention: TokenBlock
+    attention: ShardedBlock
     mlp_norm: Tensor
     """[H]."""
-    mlp: TokenBlock
+    mlp: ShardedBlock
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -45,12 +44,10 @@ class LayerShard:
             *self.mlp.weights,
         )
 
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the layer's output, of x_BSH's shape."""
-        batch, _, hidden = x_BSH.shape
-        x_TH = flatten_tokens(x_BSH)
+    def forward(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
+        """Return y_TH of contiguous x_TH."""
+        hidden = x_TH.shape[1]
         normed_TH = F.layer_norm(x_TH, (hidden,), self.attention_norm)
-        x_TH = x_TH + self.attention.forward_tokens(normed_TH, group, batch=batch)
+        x_TH = x_TH + self.attention.forward(normed_TH, group, batch=batch)
         normed_TH = F.layer_norm(x_TH, (hidden,), self.mlp_norm)
-        out_TH = x_TH + self.mlp.forward_tokens(normed_TH, group, batch=batch)
-        return out_TH.view(x_BSH.shape)
+        return x_TH + self.mlp.forward(normed_TH, group, batch=batch)

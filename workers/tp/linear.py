@@ -1,6 +1,6 @@
 """Linear maps cut over the ranks of a group (Megatron-LM, arXiv:1909.08053, section 3).
 
-Legend: B batch, S sequence, T = B*S tokens, H hidden, N any width, P ranks. Weights are stored as
+Legend: T tokens, H hidden, N any width, P ranks. Weights are stored as
 [out, in], the layout whose forward and both gradients are plain BLAS calls without a copy.
 
     column-parallel  W_NH = [W_0; W_1; ...] cut along N:  x_TH -> f -> x_TH @ W_i^T = y_i [T, N/P]
@@ -16,11 +16,6 @@ from torch.nn import functional as F  # noqa: N812 - torch's own name for it
 
 from workers.tp.group import TensorParallelGroup
 from workers.tp.mappings import copy_to_ranks, reduce_from_ranks
-
-
-def flatten_tokens(x_BSH: Tensor) -> Tensor:
-    """Return x_TH, a view wherever x_BSH is contiguous: 2-D operands keep matrix products fast."""
-    return x_BSH.reshape(-1, x_BSH.shape[-1]).contiguous()
 
 
 def column_parallel(

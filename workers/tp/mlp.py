@@ -1,6 +1,6 @@
 """The MLP of a transformer layer, column- then row-parallel (Megatron-LM, arXiv:1909.08053).
 
-Legend: B batch, S sequence, T = B*S tokens, H hidden, F intermediate, P ranks.
+Legend: T tokens, H hidden, F intermediate, P ranks.
 
     plain   y_TH = g(activation(f(x_TH) @ up^T) @ down^T)
     gated   y_TH = g((activation(f(x_TH) @ gate^T) * (f(x_TH) @ up^T)) @ down^T)
@@ -18,7 +18,6 @@ from workers.tp.activation import activate
 from workers.tp.arrangements.column_row import COLUMN_ROW
 from workers.tp.arrangements.products import Products
 from workers.tp.group import TensorParallelGroup
-from workers.tp.linear import flatten_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,7 @@ class MlpShard:
             return self.up, self.down
         return self.gate, self.up, self.down
 
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the block's output, of x_BSH's shape."""
-        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
-        return out_TH.view(x_BSH.shape)
-
-    def forward_tokens(
+    def forward(
         self,
         x_TH: Tensor,
         group: TensorParallelGroup,

@@ -5,6 +5,7 @@ own part. Then the ranks exchange what they found, so that all pass or all raise
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from workers.contract.errors import NumericsError
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
 from workers.contract.workload import expected_messages, messages_of_rank
-from workers.tp.blocks import ShardedBlock, assemble, plan_weights
+from workers.tp.blocks import assemble, plan_weights
 from workers.tp.comparison import compare
 from workers.tp.exchange import (
     complete_gradients,
@@ -26,6 +27,7 @@ from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
 from workers.tp.reduction import free_bytes, halve, halvings_needed
 from workers.tp.reference import cut, cut_cache, cut_tokens, draw_twin
+from workers.tp.sharded_block import ShardedBlock, forward_sequences
 from workers.tp.step import StepInputs, count_step, run_stack, run_step
 
 PROOF_BATCH, PROOF_SEQ = 2, 4
@@ -121,7 +123,8 @@ def _examine(
     counted = count_step(own_block, own_inputs, group, phase)
     copied = own.copy(dtype, phase)
     before = [tensor.detach().clone() for tensor in (*copied, *block.weights)]
-    actual = run_step(lambda x: block.forward(x, group), block.weights, copied, phase)
+    forward = partial(forward_sequences, block, group=group)
+    actual = run_step(forward, block.weights, copied, phase)
     after = (*copied, *block.weights)
     num_changed = sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
     theirs = [cut_tokens(spec, tensor, rank=group.rank) for tensor in whole[:2]]

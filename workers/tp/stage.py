@@ -1,6 +1,6 @@
 """Whole layers, one on each rank, one after the other: the naive pipeline, of a single batch.
 
-Legend: B batch, S sequence, H hidden, P ranks and layers.
+Legend: T tokens, H hidden, P ranks and layers.
 
     forward     rank 0 -> rank 1 -> ... -> rank P-1       what a layer gives
     backward    rank 0 <- rank 1 <- ... <- rank P-1       the gradient of what it was given
@@ -31,17 +31,18 @@ class Stage:
         """The layer's."""
         return self.layer.weights
 
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         """Return what this rank's layer gives, after it was handed on.
 
-        The first rank's layer is given x_BSH, any other what the one before gave: of its own x_BSH
+        The first rank's layer is given x_TH, any other what the one before gave: of its own x_TH
         the shape counts, and what is called its gradient is the gradient of what was given.
         """
         if group.size == 1:
-            return self.layer.forward(x_BSH, group)
-        given_BSH: Tensor = _Take.apply(x_BSH, group)  # type: ignore[no-untyped-call]
-        out_BSH: Tensor = _HandOn.apply(self.layer.forward(given_BSH, group), group)  # type: ignore[no-untyped-call]
-        return out_BSH
+            return self.layer.forward(x_TH, group, batch=batch)
+        given_TH: Tensor = _Take.apply(x_TH, group)  # type: ignore[no-untyped-call]
+        own_TH = self.layer.forward(given_TH, group, batch=batch)
+        out_TH: Tensor = _HandOn.apply(own_TH, group)  # type: ignore[no-untyped-call]
+        return out_TH
 
 
 class _Context(Protocol):
@@ -52,38 +53,38 @@ class _Take(torch.autograd.Function):
     """From the rank before; backward sends it the gradient."""
 
     @staticmethod
-    def forward(ctx: _Context, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward(ctx: _Context, x_TH: Tensor, group: TensorParallelGroup) -> Tensor:
         ctx.group = group
         if group.rank == 0:
-            return x_BSH.view_as(x_BSH)
-        return _pass(torch.empty_like(x_BSH), group, behind=group.rank - 1, way="forward")
+            return x_TH.view_as(x_TH)
+        return _pass(torch.empty_like(x_TH), group, behind=group.rank - 1, way="forward")
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: _Context, grad_BSH: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: _Context, grad_TH: Tensor) -> tuple[Tensor, None]:
         group = ctx.group
         if group.rank > 0:
-            _pass(grad_BSH.contiguous(), group, behind=group.rank - 1, way="backward")
-        return grad_BSH, None
+            _pass(grad_TH.contiguous(), group, behind=group.rank - 1, way="backward")
+        return grad_TH, None
 
 
 class _HandOn(torch.autograd.Function):
     """To the rank behind; backward gets the gradient from it, whatever it is told."""
 
     @staticmethod
-    def forward(ctx: _Context, out_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
+    def forward(ctx: _Context, out_TH: Tensor, group: TensorParallelGroup) -> Tensor:
         ctx.group = group
         if group.rank < group.size - 1:
-            _pass(out_BSH.contiguous(), group, behind=group.rank, way="forward")
-        return out_BSH.view_as(out_BSH)
+            _pass(out_TH.contiguous(), group, behind=group.rank, way="forward")
+        return out_TH.view_as(out_TH)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: _Context, grad_BSH: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: _Context, grad_TH: Tensor) -> tuple[Tensor, None]:
         group = ctx.group
         if group.rank == group.size - 1:
-            return grad_BSH, None
-        return _pass(torch.empty_like(grad_BSH), group, behind=group.rank, way="backward"), None
+            return grad_TH, None
+        return _pass(torch.empty_like(grad_TH), group, behind=group.rank, way="backward"), None
 
 
 def _pass(tensor: Tensor, group: TensorParallelGroup, *, behind: int, way: str) -> Tensor:

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from workers.contract.axes import Phase
 from workers.contract.point import PointSpec
-from workers.tp.blocks import ShardedBlock
 from workers.tp.counter import CollectiveCounter, CountedMessage
 from workers.tp.group import TensorParallelGroup
 from workers.tp.reference import cut_tokens
+from workers.tp.sharded_block import ShardedBlock, forward_sequences
 
 
 class StepInputs(NamedTuple):
@@ -91,7 +91,7 @@ def count_step(
     """Return the collectives of one step's forward, and those of its backward."""
     counter = CollectiveCounter(wires=group.wires)
     with torch.set_grad_enabled(phase.has_backward), counter:
-        output = block.forward(inputs.x, group)
+        output = forward_sequences(block, inputs.x, group)
         num_forward = len(counter.messages)
         if phase.has_backward:
             _backward(output, block.weights, inputs)

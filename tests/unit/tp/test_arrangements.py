@@ -1,5 +1,7 @@
 """What arrangements keep, send and leave alone, with ranks as threads."""
 
+from functools import partial
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from workers.contract.point import PointSpec
 from workers.tp.arrangements.registry import ARRANGEMENTS
 from workers.tp.blocks import draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.sharded_block import forward_sequences
 from workers.tp.step import StepInputs, run_step
 
 CPU = torch.device("cpu")
@@ -42,7 +45,7 @@ def test_a_training_step_keeps_what_the_contract_counts(spec: PointSpec, seed: i
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            output = block.forward(own.x, group)
+            output = forward_sequences(block, own.x, group)
             if spec.num_layers == 1 or group.rank == 0:
                 note(own.x)  # else it was given another
             note(output)
@@ -59,7 +62,9 @@ def test_without_collectives_a_step_has_the_same_shapes(spec: PointSpec, seed: i
     inputs = StepInputs.draw(spec, seed=seed, device=CPU, dtype=torch.float32)
     block = draw_shard(spec, rank=group.rank, seed=seed, device=CPU, dtype=torch.float32)
     own = inputs.own(spec, rank=group.rank).copy(torch.float32, spec.phase)
-    output, *gradients = run_step(lambda x: block.forward(x, group), block.weights, own, spec.phase)
+    output, *gradients = run_step(
+        partial(forward_sequences, block, group=group), block.weights, own, spec.phase
+    )
     assert output.shape == spec.input_shape
     if spec.phase.has_backward:
         assert [g.shape for g in gradients] == [t.shape for t in (own.x, *block.weights)]

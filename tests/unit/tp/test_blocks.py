@@ -15,6 +15,7 @@ from workers.tp.blocks import REGISTRY, draw_shard, plan_weights
 from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.kv_cache import KvCache
 from workers.tp.layer import LayerShard
+from workers.tp.sharded_block import forward_sequences
 
 CPU = torch.device("cpu")
 ALONE = TensorParallelGroup(rank=0, size=1, collectives=NoCollectives())
@@ -86,8 +87,8 @@ def test_an_input_in_any_layout_gives_the_same(block: Block) -> None:
     x_BSH = torch.randn(1, 4, 256)
     strided_BSH = x_BSH.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()
     assert not strided_BSH.is_contiguous()
-    out_BSH = shard.forward(strided_BSH, ALONE)
-    torch.testing.assert_close(out_BSH, shard.forward(x_BSH, ALONE), rtol=0, atol=1e-5)
+    out_BSH = forward_sequences(shard, strided_BSH, ALONE)
+    torch.testing.assert_close(out_BSH, forward_sequences(shard, x_BSH, ALONE), rtol=0, atol=1e-5)
     (grad_BSH,) = torch.autograd.grad(out_BSH, strided_BSH, torch.ones_like(out_BSH))
     assert grad_BSH.shape == x_BSH.shape
 
@@ -98,7 +99,9 @@ def test_no_token_sees_the_ones_after_it_nor_another_sequence(block: Block) -> N
     x_BSH = torch.randn(2, 4, 256)
     changed_BSH = x_BSH.clone()
     changed_BSH[0, 2] += 1
-    same = (shard.forward(x_BSH, ALONE) == shard.forward(changed_BSH, ALONE)).all(dim=-1)
+    same = (
+        forward_sequences(shard, x_BSH, ALONE) == forward_sequences(shard, changed_BSH, ALONE)
+    ).all(dim=-1)
     assert same.tolist() == [[True, True, False, False], [True, True, True, True]]
 
 
@@ -140,7 +143,7 @@ def test_decode_steps_neither_grow_nor_change_what_is_cached() -> None:
     assert isinstance(shard, AttentionShard)
     assert shard.cache is not None
     x_BSH, before = torch.randn(2, 1, 256), shard.cache.keys.clone()
-    first, second = shard.forward(x_BSH, ALONE), shard.forward(x_BSH, ALONE)
+    first, second = forward_sequences(shard, x_BSH, ALONE), forward_sequences(shard, x_BSH, ALONE)
     assert torch.equal(first, second)
     assert torch.equal(shard.cache.keys[:, :, :-1], before[:, :, :-1])
     assert not torch.equal(shard.cache.keys[:, :, -1], before[:, :, -1])

@@ -13,6 +13,7 @@ from workers.contract.shapes import ModelShape
 from workers.tp.blocks import draw_shard
 from workers.tp.group import DoneAtOnce, NoCollectives, TensorParallelGroup
 from workers.tp.mappings import copy_to_ranks, reduce_from_ranks
+from workers.tp.sharded_block import forward_sequences
 
 
 class Doubling(DoneAtOnce):
@@ -124,7 +125,7 @@ def test_sums_in_place_never_reach_a_tensor_of_the_caller(block: Block, num_step
     before = [tensor.detach().clone() for tensor in (x_BSH, grad_BSH, *shard.weights)]
     steps = []
     for _ in range(num_steps):
-        out_BSH = shard.forward(x_BSH, group)
+        out_BSH = forward_sequences(shard, x_BSH, group)
         output = out_BSH.detach().clone()
         gradients = torch.autograd.grad(out_BSH, (x_BSH, *shard.weights), grad_BSH)
         assert torch.equal(out_BSH, output)
@@ -142,7 +143,7 @@ def test_a_strided_input_sends_contiguous_tensors_all_the_same(block: Block) -> 
     group = TensorParallelGroup(rank=0, size=2, collectives=Doubling())
     shard = draw_shard(spec, rank=0, seed=0, device=torch.device("cpu"), dtype=torch.float32)
     x_BSH = torch.randn(1, 12, 3).transpose(1, 2).requires_grad_()
-    out_BSH = shard.forward(x_BSH, group)
+    out_BSH = forward_sequences(shard, x_BSH, group)
     (grad_BSH,) = torch.autograd.grad(out_BSH, x_BSH, torch.ones_like(out_BSH))
     assert grad_BSH.shape == x_BSH.shape
 
@@ -158,7 +159,7 @@ def test_hooks_and_retained_gradients_see_whole_gradients(block: Block) -> None:
     x_BSH = leaf * 1
     x_BSH.retain_grad()
     x_BSH.register_hook(lambda grad: seen.append(grad.clone()))
-    shard.forward(x_BSH, group).backward(grad_BSH)
+    forward_sequences(shard, x_BSH, group).backward(grad_BSH)
     assert leaf.grad is not None
     assert x_BSH.grad is not None
     torch.testing.assert_close(leaf.grad, seen[0])
@@ -172,7 +173,7 @@ def test_a_group_of_one_has_nothing_of_ours_in_its_graph(block: Block, *, gated:
     group = TensorParallelGroup(rank=0, size=1, collectives=Forbidden())
     shard = draw_shard(spec, rank=0, seed=0, device=torch.device("cpu"), dtype=torch.float32)
     x_BSH = torch.randn(2, 3, 12, requires_grad=True)
-    out_BSH = shard.forward(x_BSH, group)
+    out_BSH = forward_sequences(shard, x_BSH, group)
     torch.autograd.grad(out_BSH, (x_BSH, *shard.weights), torch.ones_like(out_BSH))
     assert not [name for name in node_names(out_BSH) if "Ranks" in name]
 
@@ -189,7 +190,7 @@ def test_compute_only_collectives_keep_shapes_and_send_nothing() -> None:
         dtype=torch.float32,
     )
     x_BSH = torch.randn(2, 3, 12, requires_grad=True)
-    out_BSH = shard.forward(x_BSH, group)
+    out_BSH = forward_sequences(shard, x_BSH, group)
     assert out_BSH.shape == x_BSH.shape
     assert sum("Ranks" in name for name in node_names(out_BSH)) == 4
 

@@ -1,5 +1,7 @@
 """Sharded blocks against the unsharded twin, for random shapes, ranks as threads."""
 
+from functools import partial
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from workers.tp.blocks import assemble, draw_shard, plan_weights
 from workers.tp.exchange import complete_gradients
 from workers.tp.group import TensorParallelGroup
 from workers.tp.reference import Twin, cut, cut_cache, cut_tokens, draw_twin
+from workers.tp.sharded_block import forward_sequences
 from workers.tp.step import StepInputs, run_step
 
 CPU = torch.device("cpu")
@@ -79,7 +82,9 @@ def check_rank(
     block = assemble(spec, weights, cache=cache)
     own = inputs.own(spec, rank=group.rank)
     copied = own.copy(torch.float64, spec.phase)
-    actual = run_step(lambda x: block.forward(x, group), block.weights, copied, spec.phase)
+    actual = run_step(
+        partial(forward_sequences, block, group=group), block.weights, copied, spec.phase
+    )
     messages = messages_of_rank(spec, group.rank)
     in_float64 = [(one.op, one.where, 2 * one.message_bytes) for one in messages]
     assert collectives.calls == in_float64
@@ -103,7 +108,9 @@ def test_drawn_shards_run_in_bfloat16_and_stay_finite(spec: PointSpec, seed: int
     def run(group: TensorParallelGroup, _: ThreadCollectives) -> tuple[Tensor, ...]:
         block = draw_shard(spec, rank=group.rank, seed=seed, device=CPU, dtype=torch.bfloat16)
         copied = inputs.own(spec, rank=group.rank).copy(torch.bfloat16, spec.phase)
-        return run_step(lambda x: block.forward(x, group), block.weights, copied, spec.phase)
+        return run_step(
+            partial(forward_sequences, block, group=group), block.weights, copied, spec.phase
+        )
 
     for tensors in run_ranks(spec.tp_degree, run):
         assert all(tensor.dtype is torch.bfloat16 for tensor in tensors)

@@ -1,5 +1,7 @@
 """The contract's memory estimate against what torch's allocator handed out in a step."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -10,6 +12,7 @@ from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 from workers.tp.blocks import draw_shard
 from workers.tp.group import NoCollectives, TensorParallelGroup
+from workers.tp.sharded_block import forward_sequences
 from workers.tp.step import StepInputs, run_step
 
 CPU = torch.device("cpu")
@@ -23,7 +26,7 @@ def most_allocated(spec: PointSpec) -> int:
     own = inputs.own(spec, rank=0).copy(torch.float32, spec.phase)
     block = draw_shard(spec, rank=0, seed=0, device=CPU, dtype=torch.float32)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        run_step(lambda x: block.forward(x, group), block.weights, own, spec.phase)
+        run_step(partial(forward_sequences, block, group=group), block.weights, own, spec.phase)
     given = own if spec.phase.has_backward else own[:1]
     held = most = sum(int(tensor.nbytes) for tensor in (*block.weights, *given))
     assert profiler.profiler is not None

@@ -20,34 +20,28 @@ from torch.autograd.function import once_differentiable
 from workers.contract.axes import Arrangement
 from workers.tp.arrangements.column_row import COLUMN_ROW
 from workers.tp.group import Collectives, PassedOn, Pending, TensorParallelGroup
-from workers.tp.linear import flatten_tokens
 from workers.tp.overlaps.mode import OverlapMode
-from workers.tp.token_block import TokenBlock
+from workers.tp.sharded_block import ShardedBlock
 
 
 @dataclass(frozen=True, slots=True)
 class HalvedBlock:
     """A block in halves of its batch: twice the same weights, each with the half's own cache."""
 
-    halves: tuple[TokenBlock, TokenBlock]
+    halves: tuple[ShardedBlock, ShardedBlock]
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
         """Those of either half: they are the same tensors."""
         return self.halves[0].weights
 
-    def forward(self, x_BSH: Tensor, group: TensorParallelGroup) -> Tensor:
-        """Return the block's output, of x_BSH's shape."""
-        out_TH = self.forward_tokens(flatten_tokens(x_BSH), group, batch=x_BSH.shape[0])
-        return out_TH.view(x_BSH.shape)
-
-    def forward_tokens(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
+    def forward(self, x_TH: Tensor, group: TensorParallelGroup, *, batch: int) -> Tensor:
         """Return y_TH of contiguous x_TH, both replicated."""
         sent = _Started(group.collectives)
         sending = group.with_collectives(sent)
         parts_hH: tuple[Tensor, ...] = _Split.apply(x_TH, sent)  # type: ignore[no-untyped-call]
         outs_hH = [
-            half.forward_tokens(part_hH, sending, batch=batch // 2)
+            half.forward(part_hH, sending, batch=batch // 2)
             for half, part_hH in zip(self.halves, parts_hH, strict=True)
         ]
         out_TH: Tensor = _Join.apply(sent, *outs_hH)  # type: ignore[no-untyped-call]
