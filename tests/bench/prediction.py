@@ -5,7 +5,8 @@
 One JSON line for each table. Collective curves: each inner point predicted from all others.
 Products and all-reduces of the vidur data set: every second one from the others. Beside ours the
 zero-shot forms: line rate alone, latency + bandwidth, both peaks. At the end stand-alone
-all-reduces against what leaving them out of a step saves (TokenWeave, 8 H100).
+all-reduces against what leaving them out of a step saves (TokenWeave, 8 H100). On this machine:
+`tests.bench.prediction_here`, which this runs last.
 """
 
 import csv
@@ -22,6 +23,7 @@ from service.analysis.costmodel.curve import TimeCurve
 from service.analysis.costmodel.faults import suspicions
 from service.analysis.costmodel.gemm import GemmModel, Product, merged
 from service.reports.curve_faults import spans_nodes
+from tests.bench import prediction_here
 from tests.bench.ratios import say
 from tests.unit.analysis.costmodel.published import (
     NAMES,
@@ -209,6 +211,7 @@ def main() -> int:
     """Return 0 where all goals are met."""
     met = [collective_tables(), all_reduce_kernels(), sharded_products()]
     inside_a_step()
+    met.append(prediction_here.main() == 0)
     return 0 if all(met) else 1
 
 
