@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 20_000
+PATIENCE_MS = 30_000
 AXE = Path(__file__).parent / "vendor" / "axe.js"
 SERIOUS = {"serious", "critical"}
 

@@ -95,13 +95,13 @@ def test_break_even_and_its_point_are_read_from_the_page(
     measure_all(open_site.sessions)
     with opened(chromium, open_site.address) as page:
         page.goto(f"/sweeps/{sweep_id}")
-        chart = page.get_by_role("region", name="Break-even at tp_degree 2").get_by_role("img")
+        chart = page.get_by_role("group", name="Break-even at tp_degree 2").get_by_role("img")
         said = chart.get_attribute("aria-label") or ""
         assert "tp_degree 2" in said
         assert said == page.locator("figcaption", has_text="tp_degree 2:").inner_text()
         page.get_by_role("link", name=re.compile("tp_degree 2, batch 256")).click()
         expect(page.locator("h1")).to_contain_text("tp_degree 2, batch 256")
-        expect(page.get_by_role("region", name="Collectives", exact=True)).to_contain_text(
+        expect(page.get_by_role("group", name="Collectives", exact=True)).to_contain_text(
             "all_reduce"
         )
 
@@ -238,4 +238,4 @@ def test_a_real_sweep_from_the_form_to_its_results(chromium: Browser, home: Path
         expect(page.locator("#progress")).to_contain_text("succeeded", timeout=90_000)
         expect(page.locator("a .cell")).to_have_count(4)
         page.locator("a .cell").first.click()
-        expect(page.get_by_role("region", name="Ranks", exact=True)).to_be_visible()
+        expect(page.get_by_role("group", name="Ranks", exact=True)).to_be_visible()
