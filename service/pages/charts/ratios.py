@@ -10,11 +10,11 @@ from markupsafe import Markup
 from service.pages.charts.scale import Scale
 from service.pages.charts.svg import add, drawing, markup
 
-WIDTH: Final = 560
+WIDTH: Final = 352
 ROW_H: Final = 30
 TOP: Final = 26
 PAD: Final = 12
-RIGHT: Final = 70
+RIGHT: Final = 58
 WIDEST: Final = 10.0
 SIGNS: Final = {"faster": "▼", "slower": "▲", "same": "=", "inconclusive": "?"}
 
