@@ -1,17 +1,13 @@
 """Two sets of results side by side: what changed, how surely, and what else was different."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, chain, groupby
-from typing import Self
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from service.analysis.comparison import DEFAULT_TOLERANCE, Comparison, Ratio, Verdict, compare
 from service.analysis.interval import Values
-from service.errors import InvalidRequestError
 from service.reports.compared import (
     ComparedPoint,
     ComparisonReport,
@@ -33,12 +29,10 @@ from service.reports.matching import (
     refuse_different,
 )
 from service.reports.sides import Side, find
+from service.reports.step_times import StepTimes
 from service.store import failed_points
 from service.store.failed_points import FailedPoint
 from service.store.results import MeasuredTrial
-
-MOST_CELLS = 5_000_000
-"""Points times replicates of one side that are held against one another at once."""
 
 
 def between(
@@ -123,8 +117,8 @@ def report(
 def _judged(
     matched: Sequence[Identity], old: Grouped, new: Grouped, *, tolerance: float
 ) -> tuple[tuple[ComparedPoint, ...], Comparison]:
-    before = _Times.of([old[identity] for identity in matched])
-    after = _Times.of([new[identity] for identity in matched])
+    before = StepTimes.of([old[identity] for identity in matched])
+    after = StepTimes.of([new[identity] for identity in matched])
     found = compare(
         before.values,
         after.values,
@@ -158,7 +152,7 @@ def _normalised(matched: Sequence[Identity], old: Grouped, new: Grouped) -> tupl
         return trial.summary.step_time_us / factors.get((trial.id, trial.point_id), np.nan)
 
     before, after = ([side[identity] for identity in matched] for side in (old, new))
-    return _Times.of(before, of).values, _Times.of(after, of).values
+    return StepTimes.of(before, of).values, StepTimes.of(after, of).values
 
 
 def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
@@ -168,53 +162,6 @@ def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
         return {}
     keys = [(trial.id, trial.point_id) for trial in trials]
     return dict(zip(keys, factors, strict=True))
-
-
-def _step_time(trial: MeasuredTrial) -> float:
-    return trial.summary.step_time_us
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    """Times of one side's points."""
-
-    values: Values
-    """A row for each point, a column for each replicate; NaN where there is none."""
-    sweeps: tuple[slice, ...]
-    """Columns of each sweep."""
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[Trials], time: Callable[[MeasuredTrial], float] = _step_time
-    ) -> Self:
-        """InvalidRequestError for more than can be compared at once."""
-        replicates = sorted({(t.sweep_id, t.replicate) for t in chain.from_iterable(rows)})
-        if len(rows) * len(replicates) > MOST_CELLS:
-            raise InvalidRequestError(
-                f"{len(rows)} points over {len(replicates)} replicates are too many to compare at "
-                "once; narrow both sides, as by model: or since:"
-            )
-        columns = {replicate: column for column, replicate in enumerate(replicates)}
-        times = np.full((len(rows), len(columns)), np.nan)
-        for row, trials in enumerate(rows):
-            for trial in trials:
-                times[row, columns[trial.sweep_id, trial.replicate]] = time(trial)
-        return cls(times, _runs([sweep_id for sweep_id, _ in replicates]))
-
-    @property
-    def medians(self) -> list[float]:
-        """Of each point."""
-        if not self.values.size:
-            return []
-        medians: list[float] = np.nanmedian(self.values, axis=1).tolist()
-        return medians
-
-
-def _runs(names: Sequence[str]) -> tuple[slice, ...]:
-    """Where each name stands in a sorted list."""
-    sizes = [len(list(group)) for _, group in groupby(names)]
-    ends = list(accumulate(sizes))
-    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
 
 
 def _is_interleaved(matched: Sequence[Identity], old: Grouped, new: Grouped) -> bool:

@@ -71,15 +71,17 @@ def refuse_different(
     ]
     if not apart:
         return
-    errors = tuple(
-        FieldError(pointer, f"{name}: {_some(before[name])} against {_some(after[name])}")
-        for name in apart
-    )
     parents = [next((p for p in PARENTS if name.startswith(f"{p}.")), name) for name in apart]
-    named = ",".join(dict.fromkeys((*allowed, *parents)))
+    errors = tuple(
+        FieldError(
+            pointer,
+            f"{name}: {_some(before[name])} against {_some(after[name])}; "
+            f"allow_different={parent} lets it differ",
+        )
+        for name, parent in zip(apart, parents, strict=True)
+    )
     raise NotComparableError(
-        f"the sides have no point in common: {'; '.join(error.detail for error in errors)}; "
-        f"allow_different={named} matches points by all else",
+        f"the sides have no point in common: {'; '.join(error.detail for error in errors)}",
         errors=errors,
     )
 

@@ -97,7 +97,7 @@ class Selection(Frozen):
 
 
 KINDS = tuple(name for name in Selection.model_fields if name != "either")
-_NEXT = re.compile(rf"[\s,]+(?=(?:{'|'.join(KINDS)}):)")
+_NEXT = re.compile(r"[\s,]+(?=[a-z_]+:)")
 _WHOLE = frozenset({"hardware", "model", "since", "until"})
 """Their value may hold a comma, or is one alone."""
 

@@ -62,7 +62,10 @@ def test_sides_that_differ_in_what_they_are_need_leave(
     refused = client.get("/v1/compare", params=sides)
     assert (refused.status_code, refused.json()["code"]) == (422, "not_comparable")
     assert refused.json()["errors"] == [
-        {"pointer": "?allow_different", "detail": "tp_degree: 1 against 2"}
+        {
+            "pointer": "?allow_different",
+            "detail": "tp_degree: 1 against 2; allow_different=tp_degree lets it differ",
+        }
     ]
     allowed = client.get("/v1/compare", params={**sides, "allow_different": "tp_degree"})
     assert allowed.json()["coverage"]["common"] == 2

@@ -45,6 +45,7 @@ def test_a_range_of_days_holds_the_whole_of_its_last_day() -> None:
     ("given", "told"),
     [
         ("nod:x", "did you mean node:"),
+        ("since:2026-11-01 nod:x", "did you mean node:"),
         ("x:y", "there are sweep, baseline, tag"),
         ("tag:commit", "tag:commit=…"),
         ("tp_degree:two", "valid integer"),
