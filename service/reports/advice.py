@@ -112,6 +112,7 @@ def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]
     crossings = _crossings(spec, by_degree, flags)
     asked = _asked(request, spec, sorted({trial.spec.batch for trial in trials}))
     fits, found = _recommendations(asked, place, trials if is_asked else ())
+    curves = _curves(by_degree)
     return AdviceReport(
         model=request.model.layer.name,
         hardware=place.name,
@@ -120,7 +121,7 @@ def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]
         dtype=spec.dtype,
         measured=spec.model,
         is_asked=is_asked,
-        curves=_curves(by_degree),
+        curves=curves,
         crossings=crossings,
         fits=fits,
         recommendations=found,
@@ -128,6 +129,7 @@ def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]
         sentences=(
             *(one.sentence for one in crossings),
             *_caveats(request.model, spec.model, found, is_asked=is_asked, fits=fits),
+            *(() if is_asked else _contradictions(curves, found)),
         ),
     )
 
@@ -251,6 +253,30 @@ def _caveats(
             f"{least / 1e9:.1f} GB for each device: by step times alone"
         )
     return said
+
+
+def _contradictions(
+    curves: Sequence[AdviceCurve], found: Sequence[RecommendationReport]
+) -> list[str]:
+    """Where a predicted degree is faster, and the measured layer at that batch was not."""
+    measured_us = {
+        (curve.tp_degree, step.batch): step.step_time_us.median
+        for curve in curves
+        for step in curve.steps
+    }
+    batches = [
+        one.batch
+        for one in found
+        if (one.tp_degree or 1) > 1
+        and measured_us.get((one.tp_degree or 1, one.batch), 0.0)
+        > measured_us.get((1, one.batch), float("inf"))
+    ]
+    if not batches:
+        return []
+    return [
+        f"at batch {', '.join(map(str, batches))} the layer that was measured is not faster so "
+        "itself: take that prediction with doubt"
+    ]
 
 
 def _refusal(detail: str) -> InvalidRequestError:

@@ -76,6 +76,7 @@ def test_another_layer_of_its_ratios_makes_a_prediction_and_says_so() -> None:
     best = found.recommendations[0].candidates[1]
     assert (best.step_time_us, best.low_us, best.high_us) == (500, 450, 550)
     assert any("hidden 384 for 768" in said and "predicted" in said for said in found.sentences)
+    assert any("at batch 1, 4, 16 the layer that was" in said for said in found.sentences)
 
 
 def test_a_model_that_does_not_fit_is_advised_by_step_times_alone() -> None:
