@@ -16,6 +16,7 @@ from service.analysis.interval import estimate
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD, Objective
 from service.errors import FieldError, InvalidRequestError
 from service.reports import sentences
+from service.reports.advice_caveats import of_memory, of_prediction
 from service.reports.breakeven import CrossingReport, crossing_report
 from service.reports.estimates import EstimateReport, generator_of
 from service.reports.recommendation.evidence import PARTS
@@ -30,7 +31,6 @@ from workers.contract.catalogue import AnyWholeModel
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
-from workers.contract.whole_model import WholeModel
 
 Replicates = dict[tuple[str, int], dict[int, Times]]
 """Steps of one degree, by sweep and replicate, then by batch."""
@@ -128,8 +128,12 @@ def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]
         quality=flags,
         sentences=(
             *(one.sentence for one in crossings),
-            *_caveats(request.model, spec.model, found, is_asked=is_asked, fits=fits),
-            *(() if is_asked else _contradictions(curves, found)),
+            *(
+                []
+                if is_asked
+                else of_prediction(request.model, spec.model, found, _medians(curves))
+            ),
+            *([] if fits else of_memory(request.model, found)),
         ),
     )
 
@@ -228,55 +232,13 @@ def _recommendations(
     return False, tuple(recommend(asked, roomy, batch, trials) for batch in asked.batches)
 
 
-def _caveats(
-    model: WholeModel,
-    layer: ModelShape,
-    found: Sequence[RecommendationReport],
-    *,
-    is_asked: bool,
-    fits: bool,
-) -> list[str]:
-    name = model.layer.name or "the model"
-    said = []
-    if not is_asked:
-        said.append(
-            f"measured was {layer.name or 'another layer'}, hidden {layer.hidden_size} for "
-            f"{model.layer.hidden_size}; what is said of {name} is predicted from that"
-        )
-    if not fits:
-        least = min(
-            (c.needed_bytes for one in found for c in one.candidates if c.needed_bytes),
-            default=0,
-        )
-        said.append(
-            f"all {model.num_layers} layers of {name} do not fit the memory here, at least "
-            f"{least / 1e9:.1f} GB for each device: by step times alone"
-        )
-    return said
-
-
-def _contradictions(
-    curves: Sequence[AdviceCurve], found: Sequence[RecommendationReport]
-) -> list[str]:
-    """Where a predicted degree is faster, and the measured layer at that batch was not."""
-    measured_us = {
+def _medians(curves: Sequence[AdviceCurve]) -> dict[tuple[int, int], float]:
+    """By degree and batch."""
+    return {
         (curve.tp_degree, step.batch): step.step_time_us.median
         for curve in curves
         for step in curve.steps
     }
-    batches = [
-        one.batch
-        for one in found
-        if (one.tp_degree or 1) > 1
-        and measured_us.get((one.tp_degree or 1, one.batch), 0.0)
-        > measured_us.get((1, one.batch), float("inf"))
-    ]
-    if not batches:
-        return []
-    return [
-        f"at batch {', '.join(map(str, batches))} the layer that was measured is not faster so "
-        "itself: take that prediction with doubt"
-    ]
 
 
 def _refusal(detail: str) -> InvalidRequestError:
