@@ -16,8 +16,10 @@ def of_prediction(
     """Another layer was measured, by degree and batch; and perhaps it says something else."""
     name = model.layer.name or "the model"
     said = [
-        f"measured was {layer.name or 'another layer'}, hidden {layer.hidden_size} for "
-        f"{model.layer.hidden_size}; what is said of {name} is predicted from that"
+        (
+            f"measured was {layer.name or 'another layer'}, hidden {layer.hidden_size} for "
+            f"{model.layer.hidden_size}; what is said of {name} is predicted from that"
+        )
     ]
     batches = [str(one.batch) for one in found if _is_contradicted(one, measured_us)]
     if batches:
@@ -34,8 +36,10 @@ def of_memory(model: WholeModel, found: Sequence[RecommendationReport]) -> list[
     needs = [one.needed_bytes for batch in found for one in batch.candidates if one.needed_bytes]
     least = min(needs, default=0) / 1e9
     return [
-        f"all {model.num_layers} layers of {model.layer.name or 'the model'} do not fit the memory "
-        f"here, at least {least:.1f} GB for each device: by step times alone"
+        (
+            f"all {model.num_layers} layers of {model.layer.name or 'the model'} do not fit the memory "
+            f"here, at least {least:.1f} GB for each device: by step times alone"
+        )
     ]
 
 
