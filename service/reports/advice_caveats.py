@@ -35,12 +35,12 @@ def of_memory(model: WholeModel, found: Sequence[RecommendationReport]) -> list[
     """The whole model has no room here at any degree."""
     needs = [one.needed_bytes for batch in found for one in batch.candidates if one.needed_bytes]
     least = min(needs, default=0) / 1e9
-    return [
-        (
-            f"all {model.num_layers} layers of {model.layer.name or 'the model'} do not fit the memory "
-            f"here, at least {least:.1f} GB for each device: by step times alone"
-        )
-    ]
+    name = model.layer.name or "the model"
+    said = (
+        f"all {model.num_layers} layers of {name} do not fit the memory here, at least {least:.1f} "
+        "GB for each device: by step times alone"
+    )
+    return [said]
 
 
 def _is_contradicted(
