@@ -204,7 +204,7 @@ def _refusal(response: httpx2.Response) -> RefusedError | ServerFailedError:
         if problem.request_id:
             lines.append(f"the server's log names this request {problem.request_id}")
         return ServerFailedError(*lines)
-    return RefusedError(*lines)
+    return RefusedError(*lines, code=problem.code)
 
 
 def _is_loopback(host: str) -> bool:

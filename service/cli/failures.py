@@ -40,6 +40,11 @@ class RefusedError(CliError):
 
     exit_code = ExitCode.REFUSED
 
+    def __init__(self, *lines: str, code: str = "") -> None:
+        super().__init__(*lines)
+        self.code = code
+        """The problem's own, which stays the same from version to version."""
+
 
 class ServerFailedError(CliError):
     """Example: the server's database is away."""

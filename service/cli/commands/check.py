@@ -2,13 +2,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import JsonValue
 from rich.console import Console
 
 from service.cli import files
 from service.cli.check_report import annotations, junit
-from service.cli.client import Client, resource
+from service.cli.client import Client, Parameters, resource
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
+from service.cli.failures import RefusedError
 from service.cli.options import AllowDifferent, AsJson, SweepId, Tolerance
 from service.cli.terminal import print_json, say
 from service.cli.verdicts import SLOWER, ratio_with_interval
@@ -16,6 +18,8 @@ from service.cli.wire.comparison import Comparison
 from service.cli.wire.sweeps import Sweep
 
 app = typer.Typer()
+
+NOT_COMPARABLE = "not_comparable"
 
 
 @app.command()
@@ -47,15 +51,14 @@ def check(
         "allow_different": allow_different,
     }
     with Client.connect(load_settings()) as client:
-        answer = client.get("/v1/compare", wanted)
+        found, document = _compared(client, wanted)
         sweep = client.get(resource("sweeps", sweep_id)).read(Sweep)
-    found = answer.read(Comparison)
     problem = _problem(sweep, found)
     if junit_file is not None:
         body = junit(found, baseline=baseline, candidate=sweep_id, problem=problem)
         files.write(junit_file, body)
     if as_json:
-        print_json(answer.document)
+        print_json(document)
     elif github:
         for line in annotations(found, problem=problem):
             typer.echo(line)
@@ -63,6 +66,18 @@ def check(
         _show(found, problem)
     passes = problem is None and not _is_slower(found)
     raise typer.Exit(ExitCode.OK if passes else ExitCode.NEGATIVE)
+
+
+def _compared(client: Client, wanted: Parameters) -> tuple[Comparison, JsonValue]:
+    """The comparison; that the sides do not compare is an answer too, which CI is to be told."""
+    try:
+        answer = client.get("/v1/compare", wanted)
+    except RefusedError as error:
+        if error.code != NOT_COMPARABLE:
+            raise
+        told = "; ".join(error.lines)
+        return Comparison(sentence=told), {"points": [], "sentence": told}
+    return answer.read(Comparison), answer.document
 
 
 def _is_slower(found: Comparison) -> bool:

@@ -10,7 +10,7 @@ from service.api.answers import answers
 from service.cli.exits import ExitCode
 from tests.unit.cli.answers import SWEEP_ID, page, spec, sweep
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_server import FakeServer, Reply
+from tests.unit.cli.fake_server import FakeServer, Reply, problem
 
 SHOW, COMPARE = f"GET /v1/sweeps/{SWEEP_ID}", "GET /v1/compare"
 BASELINE = {"name": "good", "sweep_id": SWEEP_ID, "note": "", "expires_at": None}
@@ -108,6 +108,22 @@ def test_junit_says_what_speaks_against_the_sweep(
     assert f"sweep {SWEEP_ID} is failed" in file.read_text()
     outcome = run(*CHECK, "--junit", str(tmp_path / "no" / "where.xml"))
     assert (outcome.code, "cannot be written" in outcome.err) == (ExitCode.USAGE, True)
+
+
+def test_sides_that_do_not_compare_fail_and_ci_is_told(
+    fake: FakeServer, run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "junit.xml"
+    apart = [{"pointer": "?allow_different", "detail": "hardware.accelerator: A against B"}]
+    answer(fake, None)
+    fake.on(COMPARE, problem(422, "not_comparable", "They do not compare", "x", errors=apart))
+    outcome = run(*CHECK, "--junit", str(file))
+    assert outcome.code == ExitCode.NEGATIVE
+    assert "hardware.accelerator: A against B" in outcome.out
+    assert "no point was measured on both sides" in file.read_text()
+    assert json.loads(run(*CHECK, "--json").out)["points"] == []
+    fake.on(COMPARE, problem(404, "not_found", "No such thing", "no baseline"))
+    assert run(*CHECK).code == ExitCode.REFUSED
 
 
 def test_annotations_name_the_worst_and_cannot_be_forged(fake: FakeServer, run: Run) -> None:
