@@ -2,6 +2,9 @@
 
 Rates are dense (without structured sparsity); bandwidths of links are in one direction, as
 collectives use them, where data sheets often add both up.
+
+Each row was held against a second source in November 2026, which `source` names after the vendor's.
+Not so the figures of the GH200, A10, V100, RTX 3090 and RTX A6000: those are the vendor's alone.
 """
 
 import re
@@ -68,27 +71,38 @@ _NVLINK4, _NVLINK5 = _nvlink("NVLink 4", 450), _nvlink("NVLink 5", 900)
 _BRIDGE3 = _nvlink("NVLink 3 bridge, 4 links", 56.25)
 
 _SITE = "https://www.nvidia.com/en-us/data-center"
+_NOTES = "https://glennklockwood.com/garden/processors"
+_H100 = f"{_SITE}/h100; https://archive-lib.hpctech.co.jp/gpuproduct/nvidia-h100.html"
+_L40S = "https://www.mullet.se/product.html?product_id=355414"
+_L4 = "https://fpsbench.com/compare/gpu/nvidia-l4-vs-nvidia-tesla-m40"
+_A40 = "https://hmc-tech.com/gpu/nvidia-a40-vs-nvidia-t4"
+_T4 = "https://sysrqmts.com/en/gpus/nvidia/tesla/t4"
+_4090 = "https://waredb.com/processor/nvidia-geforce-rtx-4090"
+_A100 = f"{_SITE}/a100; https://www.thundercompute.com/blog/nvidia-a100-specs-full-guide"
 _AMPERE = "NVIDIA Ampere GA102 GPU Architecture, white paper v2"
 _ADA = "NVIDIA Ada GPU Architecture, white paper v2"
 
 ACCELERATORS: tuple[Accelerator, ...] = (
     Accelerator("GH200", r"gh200", 67, 989, 4000, 96, _NVLINK4, f"{_SITE}/grace-hopper-superchip"),
-    Accelerator("B200", r"\bg?b200", 75, 2250, 8000, 180, _NVLINK5, f"{_SITE}/hgx"),
-    Accelerator("H200", r"h200", 67, 989, 4800, 141, _NVLINK4, f"{_SITE}/h200"),
-    Accelerator("H100 PCIe", r"h100.*pcie", 51, 756, 2000, 80, _PCIE5, f"{_SITE}/h100"),
-    Accelerator("H100 SXM", r"h100", 67, 989, 3350, 80, _NVLINK4, f"{_SITE}/h100"),
-    Accelerator("A100 80GB PCIe", r"a100.*pcie", 19.5, 312, 1935, 80, _PCIE4, f"{_SITE}/a100"),
-    Accelerator("A100 80GB SXM", r"a100.*80", 19.5, 312, 2039, 80, _NVLINK3, f"{_SITE}/a100"),
-    Accelerator("A100 40GB SXM", r"a100", 19.5, 312, 1555, 40, _NVLINK3, f"{_SITE}/a100"),
-    Accelerator("L40S", r"l40s", 91.6, 362, 864, 48, _PCIE4, f"{_SITE}/l40s"),
-    Accelerator("L4", r"\bl4\b", 30.3, 121, 300, 24, _PCIE4, f"{_SITE}/l4"),
-    Accelerator("A40", r"\ba40\b", 37.4, 149.7, 696, 48, _BRIDGE3, f"{_SITE}/a40"),
+    Accelerator("GB200", r"gb200", 90, 2500, 8000, 192, _NVLINK5, f"1200 W; {_NOTES}/B200"),
+    Accelerator("B200", r"\bb200", 80, 2250, 8000, 180, _NVLINK5, f"1000 W; {_NOTES}/B200"),
+    Accelerator("H200", r"h200", 67, 989, 4800, 141, _NVLINK4, f"{_SITE}/h200; {_NOTES}/h100"),
+    Accelerator("H100 PCIe", r"h100.*pcie", 51, 756, 2000, 80, _PCIE5, _H100),
+    Accelerator("H100 SXM", r"h100", 67, 989, 3350, 80, _NVLINK4, _H100),
+    Accelerator("A100 80GB PCIe", r"a100.*pcie", 19.5, 312, 1935, 80, _PCIE4, _A100),
+    Accelerator("A100 80GB SXM", r"a100.*80", 19.5, 312, 2039, 80, _NVLINK3, _A100),
+    Accelerator("A100 40GB SXM", r"a100", 19.5, 312, 1555, 40, _NVLINK3, _A100),
+    Accelerator("L40S", r"l40s", 91.6, 362, 864, 48, _PCIE4, f"{_SITE}/l40s; {_L40S}"),
+    Accelerator("L4", r"\bl4\b", 30.3, 121, 300, 24, _PCIE4, f"{_SITE}/l4; {_L4}"),
+    Accelerator("A40", r"\ba40\b", 37.4, 149.7, 696, 48, _BRIDGE3, f"{_SITE}/a40; {_A40}"),
     Accelerator("A10", r"\ba10g?\b", 31.2, 125, 600, 24, _PCIE4, f"{_SITE}/products/a10-gpu"),
     Accelerator(
         "V100 SXM2", r"v100", 15.7, 125, 900, 32, _NVLINK2, f"{_SITE}/v100", has_bfloat16=False
     ),
-    Accelerator("T4", r"\bt4\b", 8.1, 65, 300, 16, _PCIE3, f"{_SITE}/tesla-t4", has_bfloat16=False),
-    Accelerator("RTX 4090", r"4090", 82.6, 165.2, 1008, 24, _PCIE4, _ADA),
+    Accelerator(
+        "T4", r"\bt4\b", 8.1, 65, 320, 16, _PCIE3, f"{_SITE}/tesla-t4; {_T4}", has_bfloat16=False
+    ),
+    Accelerator("RTX 4090", r"4090", 82.6, 165.2, 1008, 24, _PCIE4, f"{_ADA}; {_4090}"),
     Accelerator("RTX 3090", r"3090", 35.6, 71, 936, 24, _BRIDGE3, _AMPERE),
     Accelerator("RTX A6000", r"a6000", 38.7, 154.8, 768, 48, _BRIDGE3, _AMPERE),
 )
