@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import Field, JsonValue
 
 from service.analysis.findings.classify import Cause
-from service.analysis.findings.evidence import FindingKind, Measure
+from service.analysis.findings.evidence import Evidence, FindingKind, Measure
 from service.analysis.findings.states import Dismissal, FindingState
 from service.reports.covariates import Difference
 from service.store.findings import FindingChange
@@ -43,6 +43,24 @@ class MemberReport(Frozen):
     after_us: float | None
     num_before: int | None = Field(description="Nights that it was judged by.")
     num_after: int | None
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """Publish what a series showed."""
+        return cls(
+            node=evidence.shift.node,
+            case=evidence.shift.case,
+            measure=evidence.measure,
+            is_confirmed=evidence.is_confirmed,
+            effect_relative=evidence.shift.effect_relative,
+            normalised_effect=evidence.shift.normalised_effect,
+            p=evidence.p,
+            z=evidence.z,
+            before_us=evidence.before,
+            after_us=evidence.after,
+            num_before=evidence.num_before,
+            num_after=evidence.num_after,
+        )
 
 
 class FindingChangeReport(Frozen):

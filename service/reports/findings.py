@@ -58,23 +58,7 @@ def find(session: Session, finding_id: str) -> FindingDetail:
     return FindingDetail(
         **dict(shown),
         parameters={name: getattr(judged_by, name) for name in judged_by.__slots__},
-        members=tuple(
-            MemberReport(
-                node=one.shift.node,
-                case=one.shift.case,
-                measure=one.measure,
-                is_confirmed=one.is_confirmed,
-                effect_relative=one.shift.effect_relative,
-                normalised_effect=one.shift.normalised_effect,
-                p=one.p,
-                z=one.z,
-                before_us=one.before,
-                after_us=one.after,
-                num_before=one.num_before,
-                num_after=one.num_after,
-            )
-            for one in finding.members
-        ),
+        members=tuple(map(MemberReport.of, finding.members)),
         differences=_differences(session, finding),
         changes=tuple(map(FindingChangeReport.of, stored.changes(session, finding_id))),
     )
