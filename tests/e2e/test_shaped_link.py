@@ -18,9 +18,12 @@ from tests.shaped_link.hosts import obstacle
 OBSTACLE = obstacle()
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(420),
     pytest.mark.skipif(OBSTACLE is not None, reason=OBSTACLE or ""),
 ]
+
+RING_MS = 64 * 768 * 4 * 8 / 100e6 * 1e3
+"""Batch 64 of gpt2 in float32 between two ranks at 100 Mbit/s: 2(P-1)/P is 1."""
 
 HOLD = """
 import subprocess, sys, time
@@ -65,7 +68,9 @@ def test_a_later_run_removes_what_a_dead_demo_and_its_sweeper_left() -> None:
 
 
 @pytest.mark.alone
-def test_two_ranks_across_a_slow_link_lose_more_the_slower_it_is(tmp_path: Path) -> None:
+def test_all_reduces_take_as_long_as_the_link_allows_and_the_report_says_what_follows(
+    tmp_path: Path,
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.shaped_link", "--quick", "--home", tmp_path / "home"],
         cwd=ROOT,
@@ -77,12 +82,11 @@ def test_two_ranks_across_a_slow_link_lose_more_the_slower_it_is(tmp_path: Path)
     )
     shown = done.stdout
     assert done.returncode == 0, shown + done.stderr
-    rows = re.findall(r"^ *(unshaped|100mbit) +(\d+) .* (\d+)% +(\d+)% *$", shown, re.MULTILINE)
-    efficiency = {(link, int(batch)): int(share) for link, batch, share, _ in rows}
-    predicted = {(link, int(batch)): int(share) for link, batch, _, share in rows}
-    assert len(efficiency) == 4, shown
-    assert efficiency["100mbit", 64] < efficiency["unshaped", 64], shown
-    assert abs(predicted["100mbit", 64] - efficiency["100mbit", 64]) < 25, shown
+    rows = re.findall(r"^ *(?:unshaped|100mbit) +\d+ .*%  +\d+% *$", shown, re.MULTILINE)
+    assert len(rows) == 4, shown
+    times_ms = {link: float(ms) for link, ms in re.findall(r"(network_\w+) ([\d.]+) ms \(", shown)}
+    assert times_ms["network_100mbit"] > times_ms["network_unshaped"], shown
+    assert times_ms["network_100mbit"] > 0.9 * RING_MS, shown
     assert len(re.findall(r"^network_\w+: tp_degree 2 .*; predicted: ", shown, re.MULTILINE)) == 2
     assert "claim 24" in shown
     assert sweeper.known() == []
