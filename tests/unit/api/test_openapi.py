@@ -97,6 +97,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "list_claims",
         "list_models",
         "list_nodes",
+        "get_fleet",
         "create_token",
         "list_tokens",
         "revoke_token",
