@@ -16,7 +16,11 @@ def test_a_cookie_says_what_was_signed() -> None:
     assert Cookies("key").read(Cookies("key").sign(SESSION)) == SESSION
 
 
-@pytest.mark.parametrize("cookie", [None, "", "x", "x.y.z", Cookies("other").sign(SESSION)])
+@pytest.mark.parametrize(
+    "cookie",
+    [None, "", "x", "x.y.z", Cookies("other").sign(SESSION)],
+    ids=["none", "empty", "a word", "three parts", "signed with another key"],
+)
 def test_what_we_did_not_sign_is_no_session(cookie: str | None) -> None:
     assert Cookies("key").read(cookie) is None
 
