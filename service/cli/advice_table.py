@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from service.cli.curve_plot import plot
-from service.cli.formats import interval, microseconds, percent
 from service.cli.terminal import cell, new_table, say, show_table
 from service.cli.wire.advice import Advice
 from service.cli.wire.interval import Interval
 from service.cli.wire.recommendation import Candidate, Recommendation
+from service.figures import interval, microseconds, percent
 
 COLUMNS = ("batch", "tp", "", "step of a layer", "comm", "from", "why")
 

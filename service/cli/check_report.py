@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from service.cli.escaping import printable
-from service.cli.formats import microseconds
 from service.cli.verdicts import INCONCLUSIVE, SLOWER, ratio_with_interval
 from service.cli.wire.comparison import ComparedPoint, Comparison
 from service.cli.wire.spec import Spec
+from service.figures import microseconds
 
 MOST_ANNOTATIONS = 10
 """GitHub shows no more of one kind for a step."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import exp, log, log2
 
-from service.cli.formats import microseconds
+from service.figures import microseconds
 
 HEIGHT, COLUMNS_PER_TICK, NUM_TICKS = 14, 10, 6
 MARKS = "123456789"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from service.cli.formats import microseconds
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire.curves import Curve, Placement
+from service.figures import microseconds
 
 COLUMNS = ("bytes", "out of place", "bus GB/s", "in place", "bus GB/s ")
 

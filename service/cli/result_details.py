@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from service.cli.formats import interval, microseconds, percent
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire.result_details import Details, DeviceLook, Host, Trial
+from service.figures import interval, microseconds, percent
 
 COLLECTIVES = ("collective", "where", "n", "KiB", "timed in", "wire", "wait", "GB/s")
 HOSTS = ("set", "rank", "load", "waited", "others", "steal", "grown KiB", "device")

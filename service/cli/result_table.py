@@ -6,10 +6,10 @@ from string import ascii_lowercase
 from rich.console import Console
 from rich.table import Table
 
-from service.cli.formats import interval, percent
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire.results import Idle, Result
 from service.cli.wire.spec import Spec
+from service.figures import interval, percent
 
 COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise")
 

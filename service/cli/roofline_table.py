@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from service.cli.formats import microseconds
 from service.cli.terminal import cell, new_table, say
 from service.cli.wire.roofline import Roofline
+from service.figures import microseconds
 
 COLUMNS = ("M", "N", "K", "FLOP/byte", "time", "GFLOP/s", "GB/s", "of roof", "")
 WIDTH = 15

@@ -5,8 +5,8 @@ from service.cli.client import Client
 from service.cli.escaping import printable
 from service.cli.exits import ExitCode
 from service.cli.follow import progress
-from service.cli.formats import duration
 from service.cli.wire.sweeps import Sweep
+from service.figures import duration
 
 WAITING, STARTING = "waiting for a worker group", "starting a worker group"
 REDRAWS_PER_S = 2

@@ -1,41 +1,24 @@
-"""Figures as a page shows them: three digits, with their unit."""
+"""Figures as a page shows them: a dash where there is none, times in the zone of the reader."""
 
 from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup
 
+from service import figures
 from service.reports.estimates import EstimateReport
 
-MINUTE_S: Final = 60
-HOUR_S: Final = 3600
-DAY_S: Final = 86_400
-THOUSAND: Final = 1000
 NONE: Final = "-"
 
 
 def time_us(value: float | None) -> str:
-    """Three digits, in the unit that keeps them short."""
-    if value is None:
-        return NONE
-    for unit in ("µs", "ms"):
-        if abs(value) < THOUSAND:
-            return f"{digits(value)} {unit}"
-        value /= THOUSAND
-    return f"{digits(value)} s"
+    """In the unit that keeps it short."""
+    return NONE if value is None else figures.microseconds(value, micro="µs")
 
 
 def interval(figure: EstimateReport | None) -> str:
     """The median, and its 95 % interval where there is one."""
-    if figure is None:
-        return NONE
-    middle = time_us(figure.median)
-    if figure.ci_low is None or figure.ci_high is None:
-        return middle
-    number, unit = middle.split()
-    scale = {"µs": 1.0, "ms": 1e3, "s": 1e6}[unit]
-    low, high = digits(figure.ci_low / scale), digits(figure.ci_high / scale)
-    return f"{number} [{low}, {high}] {unit}"
+    return NONE if figure is None else figures.interval(figure, micro="µs")
 
 
 def shares(figure: EstimateReport | None) -> str:
@@ -49,9 +32,7 @@ def shares(figure: EstimateReport | None) -> str:
 
 def percent(share: float | None) -> str:
     """A share of one, without decimals from ten percent on."""
-    if share is None:
-        return NONE
-    return f"{share:.0%}" if abs(share) >= 0.1 else f"{share:.1%}"  # noqa: PLR2004 - one digit more
+    return figures.percent(share) or NONE
 
 
 def count(value: float | None) -> str:
@@ -61,7 +42,7 @@ def count(value: float | None) -> str:
 
 def number(value: float | None, unit: str = "") -> str:
     """Three digits and a unit."""
-    return NONE if value is None else f"{digits(value)} {unit}".strip()
+    return NONE if value is None else f"{figures.digits(value)} {unit}".strip()
 
 
 def size(num_bytes: float | None) -> str:
@@ -71,33 +52,14 @@ def size(num_bytes: float | None) -> str:
     value = float(num_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(value) < 1024:  # noqa: PLR2004 - the next unit
-            return f"{value:.0f} B" if unit == "B" else f"{digits(value)} {unit}"
+            return f"{value:.0f} B" if unit == "B" else f"{figures.digits(value)} {unit}"
         value /= 1024
-    return f"{digits(value)} TiB"
+    return f"{figures.digits(value)} TiB"
 
 
 def duration(seconds: float | None) -> str:
     """42 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
-    if seconds is None:
-        return NONE
-    whole = round(seconds)
-    if whole < MINUTE_S:
-        return f"{whole} s"
-    if whole < HOUR_S:
-        return f"{whole // MINUTE_S} min {whole % MINUTE_S} s"
-    if whole < DAY_S:
-        return f"{whole // HOUR_S} h {whole % HOUR_S // MINUTE_S} min"
-    return f"{whole // DAY_S} d {whole % DAY_S // HOUR_S} h"
-
-
-def digits(value: float) -> str:
-    """Three significant ones, in full: 1234 and not 1.23e+03."""
-    magnitude = abs(value)
-    if magnitude >= 100 or value == 0:  # noqa: PLR2004 - powers of ten
-        return f"{value:,.0f}"
-    if magnitude >= 10:  # noqa: PLR2004
-        return f"{value:.1f}"
-    return f"{value:.2f}" if magnitude >= 1 else f"{value:.3g}"
+    return NONE if seconds is None else figures.duration(seconds)
 
 
 def when(moment: datetime | None) -> Markup:

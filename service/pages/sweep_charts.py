@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 from markupsafe import Markup
 
+from service.figures import digits
 from service.pages import figures
 from service.pages.charts import scale
 from service.pages.charts.bars import Bar, stacked_bars
@@ -157,9 +158,9 @@ def _marks(crossing: CrossingReport) -> tuple[Mark, ...]:
     if crossing.batch is None:
         return ()
     low, high = crossing.ci_low, crossing.ci_high
-    name = f"break-even at batch {figures.digits(crossing.batch)}"
+    name = f"break-even at batch {digits(crossing.batch)}"
     if low is not None and high is not None:
-        name += f" (95 % interval {figures.digits(low)} to {figures.digits(high)})"
+        name += f" (95 % interval {digits(low)} to {digits(high)})"
     return (Mark(name, crossing.batch, low, high, has_interval=crossing.n > 1),)
 
 
@@ -204,7 +205,7 @@ def _text(value: float, metric: Metric) -> str:
         case Metric.COMMUNICATION_SHARE:
             return figures.percent(value)
         case Metric.TFLOP_PER_S:
-            return figures.digits(value)
+            return digits(value)
         case _:
             assert_never(metric)
 

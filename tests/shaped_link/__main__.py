@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from service.cli.formats import microseconds
 from service.cli.terminal import cell, new_table, say
+from service.figures import microseconds
 from service.store.results import MeasuredTrial
 from tests.shaped_link.findings import Rate, Row, crossing, predicted_crossing, rows
 from tests.shaped_link.hosts import obstacle, two_hosts

@@ -4,10 +4,10 @@ from rich.table import Table
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.formats import interval, microseconds
 from service.cli.options import AsJson, SweepId
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.wire.arrangements import ArrangedBlock
+from service.figures import interval, microseconds
 
 app = typer.Typer()
 

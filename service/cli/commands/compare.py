@@ -7,11 +7,11 @@ from rich.table import Table
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.formats import microseconds
 from service.cli.options import AllowDifferent, AsJson, Tolerance
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.verdicts import SLOWER, STYLES, ratio_with_interval
 from service.cli.wire.comparison import Comparison, Unmatched
+from service.figures import microseconds
 
 app = typer.Typer()
 

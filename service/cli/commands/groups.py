@@ -5,10 +5,10 @@ from rich.console import Console
 
 from service.cli.client import Client
 from service.cli.configuration import load_settings
-from service.cli.formats import interval
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say
 from service.cli.wire.groups import Groups
+from service.figures import interval
 
 app = typer.Typer()
 

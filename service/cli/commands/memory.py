@@ -7,11 +7,11 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.formats import gigabytes
 from service.cli.model_argument import ModelArgument, numbers, read_model
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, show_table
 from service.cli.wire.memory import Memory, MemoryPlan
+from service.figures import gigabytes
 
 app = typer.Typer()
 

@@ -6,11 +6,11 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.formats import duration
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import print_json, say
 from service.cli.wire.sweeps import Preview, Rejection
+from service.figures import duration
 
 app = typer.Typer()
 

@@ -8,10 +8,10 @@ from service.cli.answers import Listing
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.formats import gigabytes, microseconds, percent
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.cli.wire.recommendation import DegreeRange, Recommendation
+from service.figures import gigabytes, microseconds, percent
 
 app = typer.Typer()
 
