@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import exp, log, log2
+from math import ceil, exp, floor, log, log2
 
 from service.figures import microseconds
 
-HEIGHT, COLUMNS_PER_TICK, NUM_TICKS = 14, 10, 6
+HEIGHT, COLUMNS_PER_TICK, MOST_TICKS = 14, 10, 6
 MARKS = "123456789"
 CROSSING = "X"
 
@@ -24,9 +24,13 @@ def plot(
 
     figure = plotille.Figure()
     figure.with_colors = figure.origin = False
-    figure.height, figure.width = HEIGHT, COLUMNS_PER_TICK * NUM_TICKS
+    first, doublings, num_ticks = _ticks(
+        [batch for points in curves.values() for batch, _ in points]
+    )
+    figure.height = HEIGHT
+    figure.width = COLUMNS_PER_TICK * num_ticks + 1  # the last point has a column too
     figure.x_label, figure.y_label = "batch", title
-    figure.set_x_limits(*_limits([batch for points in curves.values() for batch, _ in points]))
+    figure.set_x_limits(first, first + doublings * figure.width / COLUMNS_PER_TICK)
     figure.set_y_limits(*_limits([time for points in curves.values() for _, time in points]))
     figure.y_ticks_fkt = _time_label
     figure.x_ticks_fkt = _batch_label
@@ -36,6 +40,13 @@ def plot(
     for name, batch in crossings:
         figure.text([log2(batch)], [log2(_at(curves[name], batch))], [CROSSING])
     return str(figure.show(legend=True))
+
+
+def _ticks(batches: Sequence[float]) -> tuple[int, int, int]:
+    """Logarithm of the first, doublings from one to the next, how many: all powers of two."""
+    first, last = floor(log2(min(batches))), ceil(log2(max(batches)))
+    doublings = max(1, ceil((last - first) / MOST_TICKS))
+    return first, doublings, max(1, ceil((last - first) / doublings))
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
@@ -61,4 +72,4 @@ def _time_label(value: float, following: float) -> str:
 
 def _batch_label(value: float, following: float) -> str:
     del following
-    return f"{2**value:.3g}"
+    return f"{2**value:.0f}"
