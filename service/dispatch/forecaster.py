@@ -1,8 +1,7 @@
 """What the cost model says of points is written down as their sweep begins."""
 
 from collections.abc import Iterable
-
-from sqlalchemy.exc import SQLAlchemyError
+from concurrent.futures import Executor
 
 from service.reports import forecasts
 from service.store.engine import Sessions
@@ -13,33 +12,36 @@ log = get_logger(__name__)
 
 
 class Forecaster:
-    """Predicts the points of each sweep that the dispatcher begins, apart from the claim.
+    """Predicts the points of each sweep that the dispatcher begins, beside its loop.
 
-    Ranks are at work, or still starting, by then: so nothing waits for it. It goes by what had been
-    measured when the sweep was created, so that a trial which ends meanwhile changes nothing.
+    How long that takes grows with what is stored, so that no lease and no rank may wait for it. It
+    goes by what had been measured when the sweep was created: a trial that ends meanwhile changes
+    nothing.
     """
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, *, executor: Executor) -> None:
+        """The executor is its owner's, and has one thread: predictions are made in turn."""
         self._sessions = sessions
+        self._executor = executor
         self._begun: tuple[str, int] | None = None
-        self._due: list[str] = []
 
     def note(self, leases: Iterable[Lease]) -> None:
-        """These were claimed; of the first of a sweep, and of each replicate, it takes notice."""
+        """These were claimed; the first of a sweep, and of each replicate, has it predicted."""
         for lease in leases:
             replicate = (lease.sweep_id, lease.replicate)
             if replicate != self._begun:
                 self._begun = replicate
-                self._due.append(lease.sweep_id)
+                self._executor.submit(self._predict, lease.sweep_id)
 
-    def look(self) -> None:
-        """Predict what is due. A database that is away costs the prediction, nothing else."""
-        due, self._due = self._due, []
-        for sweep_id in dict.fromkeys(due):
-            try:
+    def _predict(self, sweep_id: str) -> None:
+        try:
+            with self._sessions.reading() as session:
+                found = forecasts.predict(session, sweep_id)
+            if found is not None:
                 with self._sessions.writing() as session:
-                    count = forecasts.freeze(session, sweep_id)
-            except SQLAlchemyError as error:
-                log.warning("points_not_predicted", sweep_id=sweep_id, error=str(error))
-            else:
-                log.info("points_predicted", sweep_id=sweep_id, count=count)
+                    forecasts.freeze(session, found)
+        except Exception as error:  # noqa: BLE001 - the thread's edge: it costs the prediction alone
+            log.warning("points_not_predicted", sweep_id=sweep_id, error=repr(error))
+        else:
+            count = len(found.predictions) if found else 0
+            log.info("points_predicted", sweep_id=sweep_id, count=count)

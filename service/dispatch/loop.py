@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -78,7 +79,8 @@ class Dispatcher:
         )
         self._turn = Turn(self._books, ttl_s=settings.lease_ttl_s, clock=clock)
         self._timekeeper = Timekeeper(sessions, max_points=settings.max_points, clock=clock)
-        self._forecaster = Forecaster(sessions)
+        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forecaster")
+        self._forecaster = Forecaster(sessions, executor=self._background)
         self._commits = CommitWatch(sessions.engine)
         self._lookout = Lookout(
             executor.wait,
@@ -107,6 +109,7 @@ class Dispatcher:
                     return self._abandon()
             return self._finish()
         finally:
+            self._background.shutdown(cancel_futures=True)
             self._commits.close()
 
     def turn(self) -> bool:
@@ -122,9 +125,7 @@ class Dispatcher:
         self._timekeeper.look()
         if not self._unwritten and not self._turn.is_due(self._stations):
             return True
-        keeps_pool = self._write()
-        self._forecaster.look()
-        return keeps_pool
+        return self._write()
 
     def _write(self) -> bool:
         began = self._clock()

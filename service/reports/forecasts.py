@@ -1,6 +1,7 @@
 """What the cost model says of a sweep's points before they run, kept to be held against them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
@@ -17,7 +18,7 @@ from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 
 MOST_POINTS = 1000
-"""Of one sweep: the dispatcher does it, and has other things to do."""
+"""Of one sweep: it is done on the cores that measure."""
 
 
 class ForecastReport(Frozen):
@@ -55,23 +56,34 @@ class ForecastReport(Frozen):
         )
 
 
-def freeze(session: Session, sweep_id: str) -> int:
-    """Predict what of a bound sweep nothing was predicted of; return how many could be.
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What could be predicted of a sweep's points, by their ids."""
+
+    sweep: forecasts.Open
+    predictions: tuple[tuple[str, Prediction], ...]
+
+
+def predict(session: Session, sweep_id: str) -> Foreseen | None:
+    """Predict what of a bound sweep nothing was predicted of; None where there is no such point.
 
     From what had been measured when the sweep was created, whatever has been measured since.
     """
     found = forecasts.find_open(session, sweep_id)
     if found is None:
-        return 0
+        return None
     stored = Stored(
         session,
         found.hardware.accelerator,
         hardware_key=found.hardware.hardware_key,
         until=found.known_until,
     )
-    made = list(_predicted(stored, found.points[:MOST_POINTS]))
-    forecasts.freeze(session, found, made)
-    return len(made)
+    return Foreseen(found, tuple(_predicted(stored, found.points[:MOST_POINTS])))
+
+
+def freeze(session: Session, found: Foreseen) -> None:
+    """Store it."""
+    forecasts.freeze(session, found.sweep, found.predictions)
 
 
 def _predicted(

@@ -1,12 +1,15 @@
 """What is predicted of points as their sweep begins, beside what they then take."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from fastapi.testclient import TestClient
 
 from service.dispatch.forecaster import Forecaster
 from service.reports import forecasts
 from service.store.engine import Sessions
-from tests.integration.api.measuring import BODY, claim, complete, measure_all
+from service.store.leases import Lease
+from tests.integration.api.measuring import BODY, claim, complete, measure_all, register
 from workers.contract.point import PointSpec
 
 KNOWN = {**BODY, "batch": [1, 4, 16, 64, 256]}
@@ -28,6 +31,20 @@ def results(client: TestClient, sweep_id: str) -> list[dict[str, object]]:
     return items
 
 
+def forecast(sessions: Sessions, lease: Lease) -> None:
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        Forecaster(sessions, executor=executor).note([lease])
+
+
+def num_predicted(sessions: Sessions, sweep_id: str) -> int:
+    with sessions.writing() as session:
+        found = forecasts.predict(session, sweep_id)
+        if found is None:
+            return 0
+        forecasts.freeze(session, found)
+        return len(found.predictions)
+
+
 def test_a_point_is_predicted_before_it_runs_and_held_against_what_it_took(
     client: TestClient, sessions: Sessions
 ) -> None:
@@ -36,9 +53,7 @@ def test_a_point_is_predicted_before_it_runs_and_held_against_what_it_took(
     sweep_id = submit(client, {**BODY, "batch": 32, "tp_degree": 2})
     lease = claim(sessions)
     assert lease is not None
-    forecaster = Forecaster(sessions)
-    forecaster.note([lease])
-    forecaster.look()
+    forecast(sessions, lease)
     complete(sessions, lease, 1.02 * 210.0)
     measure_all(sessions, lambda _: 1.02 * 210.0)
     (found,) = results(client, sweep_id)
@@ -60,9 +75,8 @@ def test_nothing_that_was_measured_after_the_sweep_was_asked_for_is_used(
     measure_all(sessions, step_us)
     late = submit(client, {**BODY, "batch": 32, "tp_degree": 2})
     measure_all(sessions, lambda _: 9999.0)
-    with sessions.writing() as session:
-        assert forecasts.freeze(session, late) == 1
-        assert forecasts.freeze(session, late) == 0
+    assert num_predicted(sessions, late) == 1
+    assert num_predicted(sessions, late) == 0
     (found,) = results(client, late)
     prediction = found["prediction"]
     assert isinstance(prediction, dict)
@@ -75,6 +89,18 @@ def test_where_there_is_nothing_to_go_by_nothing_is_predicted(
 ) -> None:
     sweep_id = submit(client, BODY)
     measure_all(sessions, step_us)
-    with sessions.writing() as session:
-        assert forecasts.freeze(session, sweep_id) == 0
+    assert num_predicted(sessions, sweep_id) == 0
+    assert {one["prediction"] for one in results(client, sweep_id)} == {None}
+
+
+def test_a_prediction_that_cannot_be_made_costs_nothing_else(
+    client: TestClient, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(sessions)
+    sweep_id = submit(client, BODY)
+    lease = claim(sessions)
+    assert lease is not None
+    monkeypatch.setattr(forecasts, "predict", lambda *_: 1 / 0)
+    forecast(sessions, lease)
+    complete(sessions, lease, 100.0)
     assert {one["prediction"] for one in results(client, sweep_id)} == {None}
