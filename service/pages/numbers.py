@@ -25,7 +25,7 @@ def whole_numbers(
         for part in parts
     )
     if not parts or not are_numbers or len(parts) > most:
-        detail = f"write whole numbers from 1 to {largest} with spaces between them"
-        detail += f"; got {text[:80]!r}"
+        detail = f"write whole numbers from 1 to {largest} with spaces between them, "
+        detail += f"at most {most}; got {len(parts)}, {text[:80]!r}"
         raise InvalidRequestError(f"{name}: {detail}", errors=(FieldError(name, detail),))
     return tuple(map(int, parts))

@@ -137,7 +137,6 @@ def test_a_stack_of_layers_knows_how_long_each_rank_was_idle(group: LocalGroup) 
     result = group.measure(order(block="layer", arrangement="layer_split", batch=16, seq=64))
     summary = summarise(result)
     first, second = summary.idle_shares
-    assert summary.compute_time_us < summary.split_step_time_us
     assert 0.2 < first < 0.9
     assert 0.2 < second < 0.9
     assert first + second > 0.8, "never do both work"

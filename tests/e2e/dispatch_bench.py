@@ -20,6 +20,7 @@ from tests.integration.store.builders import find, submit
 from tests.narrowing import block_of
 from workers.contract.axes import GroupKind
 from workers.contract.sweep import Sampling, SweepSpec
+from workers.ray_group.group import RayGroup
 
 TTL_S = 10.0
 
@@ -89,8 +90,9 @@ class DispatchBench:
 
     def pids(self) -> tuple[int, ...]:
         """Of the ranks of all groups that are there."""
-        groups = [station._group for station in self.dispatcher._stations]
-        return tuple(pid for group in groups for pid in getattr(group, "pids", ()))
+        kept = [station._group for station in self.dispatcher._stations]
+        groups = [one._group for one in kept if one is not None]
+        return tuple(pid for group in groups if isinstance(group, RayGroup) for pid in group.pids)
 
     def failures(self) -> list[AttemptRow]:
         """Attempts that ended, and not with a result."""

@@ -53,10 +53,11 @@ def test_the_preview_counts_and_says_what_cannot_be(browser: Browser) -> None:
     assert "would work: 1, 2, 4, 8" in text
     wrong = browser.send(path, seen_at=NEW, **{**FILLED, "batch": "many"})
     assert (wrong.status_code, "whole numbers" in wrong.text) == (200, True)
-    large = browser.send(
-        path, seen_at=NEW, **{**FILLED, "batch": " ".join(map(str, range(1, 9999)))}
-    )
+    batches = " ".join(map(str, range(1, 999)))
+    large = browser.send(path, seen_at=NEW, **{**FILLED, "batch": batches, "seq": "1 2 3 4 5 6"})
     assert "a sweep may have 10000" in large.text
+    longer = browser.send(path, seen_at=NEW, **{**FILLED, "batch": f"{batches} {batches}"})
+    assert "at most 1000; got 1996" in longer.text
 
 
 def test_what_is_wrong_comes_back_with_the_form_as_it_was(
