@@ -12,7 +12,7 @@ from service.dispatch.inventory import RayNode
 from service.store import sweeps
 from service.store.states import TrialState
 from tests.e2e.dispatch_bench import DispatchBench, quick_sweep
-from tests.integration.dispatch.ray_session import alive, ray_node  # noqa: F401 - a fixture
+from tests.integration.dispatch.ray_session import check_gone, ray_node  # noqa: F401 - a fixture
 from tests.integration.dispatch.stand_in_rank import Fault
 from tests.integration.store.builders import find
 
@@ -33,7 +33,7 @@ def bench(
     yield bench
     pids = bench.pids()
     bench.close()
-    assert alive(pids) == []
+    check_gone(pids)
 
 
 def counts(bench: DispatchBench, sweep_id: str) -> dict[TrialState, int]:
@@ -66,7 +66,7 @@ def test_a_lost_rank_costs_one_attempt_and_nothing_else(
         assert "_hold_the_gil" in (failure.log_tail or ""), "its stacks are kept"
     assert counts(bench, sweep_id) == {TrialState.SUCCEEDED: 3}
     bench.check_every_trial_is_accounted_for_once()
-    assert alive(pids) == [], "the whole group was ended"
+    check_gone(pids)
 
 
 def test_4_a_rank_that_leaves_between_trials_costs_no_attempt(bench: DispatchBench) -> None:
@@ -116,6 +116,6 @@ def test_cancelling_a_sweep_stops_a_running_group(bench: DispatchBench) -> None:
     began = time.monotonic()
     bench.finish(sweep_id)
     assert time.monotonic() - began < 3
-    assert alive(pids) == []
+    check_gone(pids)
     assert counts(bench, sweep_id) == {TrialState.CANCELLED: 3}
     bench.check_every_trial_is_accounted_for_once()

@@ -1,6 +1,8 @@
+import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +17,24 @@ NUM_POINTS = 48
 MOST_S_TO_THE_TABLE = 60
 
 
+SMALL = {
+    "models": [{"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}],
+    "blocks": "mlp",
+    "phase": "prefill",
+    "tp_degree": [1, 2],
+    "batch": 1,
+    "replicates": 1,
+    "sampling": {"max_time_s": 0.05},
+}
+
+
 @pytest.fixture
-def quickstart(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """The script, started; whatever becomes of the test, it is stopped."""
+def demonstration(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """What quickstart becomes, with less to measure; whatever the test does, it is stopped."""
+    sweep = tmp_path / "sweep.json"
+    sweep.write_text(json.dumps(SMALL))
     process = subprocess.Popen(
-        [ROOT / "deploy" / "quickstart"],
+        [Path(sys.executable).with_name("tpsweep"), "demo", sweep],
         cwd="/",
         env=isolated_environment(tmp_path / "home"),
         stdin=subprocess.DEVNULL,
@@ -67,18 +82,18 @@ def test_quickstart_measures_shows_and_leaves_nothing_behind(tmp_path: Path) -> 
     assert processes_of(home) == []
 
 
-def test_quickstart_serves_until_ctrl_c(
-    quickstart: "subprocess.Popen[str]", tmp_path: Path
+def test_a_demonstration_serves_until_ctrl_c(
+    demonstration: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
-    assert quickstart.stdout is not None
-    for line in quickstart.stdout:
+    assert demonstration.stdout is not None
+    for line in demonstration.stdout:
         if "serving until Ctrl-C" in line:
             break
     else:
         pytest.fail("it ended by itself")
-    quickstart.send_signal(signal.SIGINT)
-    rest = quickstart.stdout.read()
-    assert quickstart.wait(30) == 0, rest
+    demonstration.send_signal(signal.SIGINT)
+    rest = demonstration.stdout.read()
+    assert demonstration.wait(30) == 0, rest
     assert "everything is stopped" in rest
     deadline = time.monotonic() + 10
     while processes_of(tmp_path / "home") and time.monotonic() < deadline:

@@ -17,6 +17,7 @@ from service.dispatch.cluster import Cluster
 from service.dispatch.environment import ray_environment
 from service.dispatch.inventory import RayNode
 from service.settings import Settings
+from tests.waiting import wait_until
 from workers.contract.group_events import GroupEvent
 from workers.contract.point import PointSpec
 from workers.contract.sweep import Sampling
@@ -160,3 +161,8 @@ def alive(pids: tuple[int, ...]) -> list[int]:
         except psutil.NoSuchProcess:
             continue
     return found
+
+
+def check_gone(pids: tuple[int, ...]) -> None:
+    """No process is left, once a machine that is busy has come to bury what was killed."""
+    wait_until(lambda: alive(pids) == [], within_s=10)

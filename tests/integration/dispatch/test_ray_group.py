@@ -16,6 +16,7 @@ from tests.integration.dispatch.ray_session import (  # noqa: F401 - fixtures
     GroupBench,
     agent,
     alive,
+    check_gone,
     order,
     ray_node,
     wait_for,
@@ -95,7 +96,7 @@ def test_an_ended_group_leaves_no_process_and_gives_everything_back(bench: Group
     assert len(alive(pids)) == 2
     group.end()
     assert wait_for(group, GroupEnded) == GroupEnded(())
-    assert alive(pids) == []
+    check_gone(pids)
     deadline = time.monotonic() + 5
     while _free_cpus() < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -124,7 +125,7 @@ class Failing:
         assert event.trial_id == "faulty"
         assert event.loss.rank == 1
         wait_for(self.group, GroupEnded)
-        assert alive(self.group.pids) == []
+        check_gone(self.group.pids)
         return event
 
 
