@@ -42,15 +42,14 @@ def calibrate(
 
     What is left open follows from the devices that are known.
     """
-    report = create(
+    return create(
         service,
         spec,
         caller=caller,
         idempotency_key=idempotency_key,
         plan=lambda: _planned(service, spec),
+        response=response,
     )
-    response.headers["Location"] = f"/v1/sweeps/{report.id}"
-    return report
 
 
 @router.get("/roofline")

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import Header
+from fastapi import Header, Response
 
 from service.access.callers import Caller
 from service.api.state import Service
@@ -34,14 +34,23 @@ def create(
     caller: Caller,
     idempotency_key: str | None,
     plan: Callable[[], Planned],
+    response: Response,
 ) -> SweepReport:
-    """Queue what is planned, or answer what was created with this key before."""
+    """Queue what is planned, or answer what was created with this key before; say where it is."""
     key = None
     if idempotency_key is not None:
         key = IdempotencyKey(caller.id, idempotency_key, hash_of(asked))
-        if (before := _created_before(service, key)) is not None:
-            return before
-    spec, expansion = plan()
+    report = None if key is None else _created_before(service, key)
+    if report is None:
+        report = _created(service, plan(), caller=caller, key=key)
+    response.headers["Location"] = f"/v1/sweeps/{report.id}"
+    return report
+
+
+def _created(
+    service: Service, planned: Planned, *, caller: Caller, key: IdempotencyKey | None
+) -> SweepReport:
+    spec, expansion = planned
     with service.sessions.writing() as session:
         sweep = sweeps.create(
             session,

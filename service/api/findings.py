@@ -81,7 +81,7 @@ def list_findings(
     )
     with service.sessions.reading() as session:
         found = reports.page(session, chosen, limit=which.limit, cursor=which.cursor)
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 @router.get("/findings/{finding_id}")

@@ -2,6 +2,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.store import pages
+
 Item = TypeVar("Item", bound=BaseModel)
 
 LARGEST_PAGE = 200
@@ -23,3 +25,8 @@ class Page(BaseModel, Generic[Item]):
 
     items: list[Item]
     next_cursor: str | None
+
+    @classmethod
+    def of(cls, found: pages.Page[Item]) -> "Page[Item]":
+        """As the store cut it."""
+        return cls(items=list(found.items), next_cursor=found.next_cursor)

@@ -46,7 +46,7 @@ def list_results(
     del caller
     with service.sessions.reading() as session:
         found = reports.page(session, which.as_filter(), limit=which.limit, cursor=which.cursor)
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 @router.get("/{result_id}")

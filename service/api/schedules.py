@@ -136,7 +136,7 @@ def list_decisions(
     del caller
     with service.sessions.reading() as session:
         found = reports.decisions(session, schedule, limit=which.limit, cursor=which.cursor)
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:

@@ -59,15 +59,14 @@ def create_sweep(
     idempotency_key: KeyHeader = None,
 ) -> SweepReport:
     """Queue every combination that can be measured; keep the others with the reason."""
-    report = create(
+    return create(
         service,
         spec,
         caller=caller,
         idempotency_key=idempotency_key,
         plan=lambda: _planned(service, spec),
+        response=response,
     )
-    response.headers["Location"] = f"/v1/sweeps/{report.id}"
-    return report
 
 
 @router.get("")
@@ -85,7 +84,7 @@ def list_sweeps(
             limit=which.limit,
             cursor=which.cursor,
         )
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 @router.get("/{sweep_id}")
@@ -106,7 +105,7 @@ def list_points(
         found = reports.points(
             session, sweep_id, state=which.state, limit=which.limit, cursor=which.cursor
         )
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 @router.post("/{sweep_id}/cancel", status_code=202)

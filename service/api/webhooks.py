@@ -133,7 +133,7 @@ def list_deliveries(
     del caller
     with service.sessions.reading() as session:
         found = reports.deliveries(session, webhook, limit=which.limit, cursor=which.cursor)
-    return Page(items=list(found.items), next_cursor=found.next_cursor)
+    return Page.of(found)
 
 
 def _refuse_what_cannot_be_sent(service: Service, request: WebhookRequest) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from workers.contract import hf_fields
 from workers.contract.hf_config import language_model, required, shape_of
-from workers.contract.whole_model import WholeModel, with_all_biases, with_rms_norms
+from workers.contract.whole_model import WholeModel, with_usual_vectors
 
 UNTIED = frozenset(
     {
@@ -26,9 +26,9 @@ def whole_model_from_config(entries: Mapping[str, object]) -> WholeModel:
     """
     found = language_model(entries)
     config, key = found.config, found.key
-    build = with_all_biases if key in WITH_BIASES else with_rms_norms
-    return build(
+    return with_usual_vectors(
         shape_of(found),
+        has_biases=key in WITH_BIASES,
         num_layers=required(config, hf_fields.NUM_LAYERS, found.family),
         vocab_size=required(config, hf_fields.VOCAB_SIZE, found.family),
         tied_embeddings=config.flag("tie_word_embeddings", default=key not in UNTIED),

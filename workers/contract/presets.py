@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from workers.contract.axes import Activation
 from workers.contract.shapes import ModelShape
-from workers.contract.whole_model import WholeModel, with_all_biases, with_rms_norms
+from workers.contract.whole_model import WholeModel, with_usual_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def _llama(
         gated=True,
         activation=Activation.SILU,
     )
-    return with_rms_norms(layer, num_layers=num_layers, vocab_size=vocab)
+    return with_usual_vectors(layer, has_biases=False, num_layers=num_layers, vocab_size=vocab)
 
 
 def _gpt2(name: str, hidden: int, heads: int, *, num_layers: int) -> WholeModel:
@@ -49,12 +49,17 @@ def _gpt2(name: str, hidden: int, heads: int, *, num_layers: int) -> WholeModel:
         head_dim=hidden // heads,
         activation=Activation.GELU_TANH,
     )
-    return with_all_biases(
-        layer, num_layers=num_layers, vocab_size=50257, tied_embeddings=True, num_positions=1024
+    return with_usual_vectors(
+        layer,
+        has_biases=True,
+        num_layers=num_layers,
+        vocab_size=50257,
+        tied_embeddings=True,
+        num_positions=1024,
     )
 
 
-PYTHIA_31M = with_all_biases(
+PYTHIA_31M = with_usual_vectors(
     ModelShape(
         name="pythia-31m",
         hidden_size=256,
@@ -65,6 +70,7 @@ PYTHIA_31M = with_all_biases(
         activation=Activation.GELU,
         parallel_block=True,
     ),
+    has_biases=True,
     num_layers=6,
     vocab_size=50304,
 )

@@ -47,43 +47,32 @@ class WholeModel(Frozen):
         return mlp + attention_weights_per_rank(self.layer, tp_degree) + self.vectors_per_layer
 
 
-def with_rms_norms(
+def with_usual_vectors(
     layer: ModelShape,
     *,
+    has_biases: bool,
     num_layers: int,
     vocab_size: int,
     tied_embeddings: bool = False,
     num_positions: int = 0,
 ) -> WholeModel:
-    """Two norms of one vector in each layer, one behind the last: what Llama has, and no biases."""
+    """Add the norms: two in each layer and one behind the last.
+
+    With biases as GPT-2 and GPT-NeoX have them: one behind each matrix, and norms of two vectors.
+    Without as Llama: norms of one vector.
+    """
+    vectors_per_norm, biases = 1, 0
+    if has_biases:
+        heads = layer.num_attention_heads + 2 * layer.num_key_value_heads
+        biases = heads * layer.head_dim + layer.intermediate_size + 2 * layer.hidden_size
+        vectors_per_norm = 2
+    norm = vectors_per_norm * layer.hidden_size
     return WholeModel(
         layer=layer,
         num_layers=num_layers,
         vocab_size=vocab_size,
         tied_embeddings=tied_embeddings,
         num_positions=num_positions,
-        vectors_per_layer=2 * layer.hidden_size,
-        vectors_outside=layer.hidden_size,
-    )
-
-
-def with_all_biases(
-    layer: ModelShape,
-    *,
-    num_layers: int,
-    vocab_size: int,
-    tied_embeddings: bool = False,
-    num_positions: int = 0,
-) -> WholeModel:
-    """A bias behind each matrix, norms of two vectors: what GPT-2 and GPT-NeoX have."""
-    heads = layer.num_attention_heads + 2 * layer.num_key_value_heads
-    biases = heads * layer.head_dim + layer.intermediate_size + 2 * layer.hidden_size
-    return WholeModel(
-        layer=layer,
-        num_layers=num_layers,
-        vocab_size=vocab_size,
-        tied_embeddings=tied_embeddings,
-        num_positions=num_positions,
-        vectors_per_layer=biases + 4 * layer.hidden_size,
-        vectors_outside=2 * layer.hidden_size,
+        vectors_per_layer=biases + 2 * norm,
+        vectors_outside=norm,
     )
