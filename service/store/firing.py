@@ -3,7 +3,6 @@
 The lock lets one dispatcher decide; the key of the decisions lets nothing start twice even so.
 """
 
-import hashlib
 from datetime import datetime
 
 from sqlalchemy import exists, insert, select
@@ -17,6 +16,7 @@ from service.store.clock import db_time
 from service.store.models.schedule import ScheduleDecisionRow
 from service.store.models.sweep import SweepRow
 from service.store.schedules import Decided, Schedule
+from service.store.submission import seed_from
 from workers.contract.point import PointSpec
 
 
@@ -113,8 +113,7 @@ def _start_aa(
 
 def _seed(schedule_id: str, scheduled_for: datetime) -> int:
     """Another order every night, the same for the same night."""
-    digest = hashlib.sha256(f"{schedule_id}:{scheduled_for.isoformat()}".encode()).digest()
-    return int.from_bytes(digest[:4]) >> 1
+    return seed_from(f"{schedule_id}:{scheduled_for.isoformat()}")
 
 
 def _unfinished(session: Session, schedule_id: str) -> list[str]:

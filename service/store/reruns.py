@@ -1,7 +1,5 @@
 """Suspect points of a night are measured again at once, in fresh processes."""
 
-import hashlib
-
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
@@ -10,6 +8,7 @@ from service.store import sweeps
 from service.store.history import RERUN_OF
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow, SweepTagRow
+from service.store.submission import seed_from
 from workers.contract.point import PointSpec
 from workers.contract.sweep import LARGEST_NUM_REPLICATES, Expansion, SweepSpec
 
@@ -58,7 +57,7 @@ def order(
         session,
         repeated,
         created_by=created_by,
-        seed=int.from_bytes(hashlib.sha256(sweep_id.encode()).digest()[:4]) >> 1,
+        seed=seed_from(sweep_id),
         expansion=Expansion(points=points, rejected=(), is_paired=spec.pair is not None),
     )
     session.execute(

@@ -1,5 +1,6 @@
 """A sweep becomes rows: its points, and their trials in a random order for each replicate."""
 
+import hashlib
 import random
 from collections.abc import Sequence
 from datetime import datetime
@@ -76,6 +77,11 @@ def random_order(count: int, *, seed: int, replicate: int) -> list[int]:
     positions = list(range(count))
     random.Random(f"{seed}:{replicate}").shuffle(positions)  # noqa: S311 - an order, not a secret
     return positions
+
+
+def seed_from(name: str) -> int:
+    """An order that nobody chose, the same for ever for what is named: 31 bits."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1
 
 
 def sweep_row(
