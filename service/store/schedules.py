@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from service.analysis.schedules.decide import CLOCK_SLACK, Action, Pause, Policies
 from service.analysis.schedules.spec import ScheduleSpec
 from service.analysis.schedules.timetable import Timetable, offset_of
-from service.errors import ConflictError, InvalidCursorError, NotFoundError
+from service.errors import ConflictError, InvalidCursorError
 from service.store.clock import db_now, db_time
 from service.store.ids import new_id
 from service.store.models.schedule import ScheduleComparisonRow, ScheduleDecisionRow, ScheduleRow
+from service.store.names import find_row
 from service.store.pages import Page, cut, decode_cursor
 
 
@@ -77,13 +78,7 @@ def replace(session: Session, name: str, spec: ScheduleSpec) -> Schedule:
 
 def find(session: Session, name: str, *, lock: bool = False) -> Schedule:
     """By id or name. NotFoundError if there is none."""
-    chosen = select(ScheduleRow).where(or_(ScheduleRow.id == name, ScheduleRow.name == name))
-    if lock:
-        chosen = chosen.with_for_update()
-    rows = session.scalars(chosen, execution_options={"populate_existing": True}).all()
-    if not rows:
-        raise NotFoundError(f"there is no schedule {name!r}")
-    return _schedule(next((row for row in rows if row.id == name), rows[0]))
+    return _schedule(find_row(session, ScheduleRow, name, noun="schedule", lock=lock))
 
 
 def list_all(session: Session) -> list[Schedule]:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from service.errors import ConflictError, NotFoundError
+from service.errors import ConflictError
 from service.store.clock import db_now
 from service.store.ids import new_id
 from service.store.models.webhook import DeliveryRow, WebhookRow
+from service.store.names import find_row
 from service.store.states import Announcement, WebhookKind
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what such secrets begin with
@@ -74,11 +75,7 @@ def create(
 
 def find(session: Session, name: str) -> Webhook:
     """By id or name. NotFoundError if there is none."""
-    chosen = select(WebhookRow).where(or_(WebhookRow.id == name, WebhookRow.name == name))
-    rows = session.scalars(chosen, execution_options={"populate_existing": True}).all()
-    if not rows:
-        raise NotFoundError(f"there is no webhook {name!r}")
-    return _webhook(next((row for row in rows if row.id == name), rows[0]))
+    return _webhook(find_row(session, WebhookRow, name, noun="webhook"))
 
 
 def list_all(session: Session) -> list[Webhook]:
