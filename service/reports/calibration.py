@@ -1,25 +1,25 @@
 """From rows to the cost model: what was measured on a hardware, by us or by nccl-tests."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Self
 
 from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.accelerators import Accelerator, find_accelerator
-from service.analysis.costmodel.collectives import CollectiveCurve, CollectiveModel
-from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.costmodel.collectives import CollectiveModel
+from service.analysis.costmodel.curve import FEWEST_POINTS
 from service.analysis.costmodel.gemm import FEWEST_PRODUCTS, GemmModel, Product, merged
 from service.analysis.costmodel.measured_steps import FEWEST_STEPS, MeasuredSteps, from_steps
 from service.reports import measured_curves
+from service.reports.collective_curves import from_curves, from_trials
+from service.reports.measured_series import Series
 from service.store import curves, probes
-from service.store.curves import Curve, Origin
+from service.store.curves import Curve
 from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured, num_measured
-from workers.contract.axes import Block, Collective, CollectiveImpl, Dtype, Phase
+from workers.contract.axes import Block, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.probe import GemmProbe
 from workers.contract.shapes import ModelShape
@@ -29,27 +29,6 @@ MOST_TRIALS = 500
 
 Kind = tuple[int, CollectiveImpl, Block, Phase, Dtype]
 """Points that one calibration serves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One point over its batches."""
-
-    batches: Sequence[int]
-    step: TimeCurve
-    compute: TimeCurve
-
-    @classmethod
-    def of(cls, trials: Sequence[MeasuredTrial], batches: Sequence[int]) -> Self:
-        """Of trials at several batches."""
-        origin = f"{len(trials)} trials of this point at batches {batches[0]} to {batches[-1]}"
-        step = [(float(one.spec.batch), one.summary.step_time_us) for one in trials]
-        compute = [(float(one.spec.batch), one.summary.compute_time_us) for one in trials]
-        return cls(
-            batches,
-            TimeCurve.of(step, calibration=origin),
-            TimeCurve.of(compute, calibration=origin),
-        )
 
 
 @dataclass(frozen=True)
@@ -156,9 +135,9 @@ def _calibrated(stored: Stored, point: PointSpec) -> Calibration:
     for curve in stored.imported:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
     found = [
-        *_from_curves(measured, preference=0),
-        *_from_trials(stored.trials(which)),
-        *_from_curves(imported, preference=2),
+        *from_curves(measured, preference=0),
+        *from_trials(stored.trials(which)),
+        *from_curves(imported, preference=2),
     ]
     link = None if accelerator is None else accelerator.link
     return Calibration(
@@ -224,45 +203,3 @@ def _products(stored: Stored, point: PointSpec) -> GemmModel | None:
         return None
     origin = f"{len(times)} products of a calibration of {stored.hardware}"
     return GemmModel(times, element_bytes=point.dtype.num_bytes, calibration=origin)
-
-
-def _from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
-    points: dict[tuple[Collective, int], list[tuple[float, float]]] = {}
-    for trial in trials:
-        for one in trial.summary.collectives:
-            key = (one.op, trial.spec.tp_degree)
-            if one.time_us > 0:
-                points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
-    return _curves(points, "collectives inside measured points", preference=1)
-
-
-def _from_curves(several: Sequence[Curve], *, preference: int) -> list[CollectiveCurve]:
-    """As torch calls them: an all-reduce works in place, the others do not."""
-    found = []
-    for curve in several:
-        table = curve.table
-        if table.operation.value not in {one.value for one in Collective}:
-            continue
-        op = Collective(table.operation)
-        points = [
-            (float(row.message_bytes), time)
-            for row in table.rows
-            if (time := row.in_place_us if op is Collective.ALL_REDUCE else row.out_of_place_us)
-        ]
-        by = "nccl-tests" if curve.origin is Origin.IMPORTED else "calibration"
-        origin = f"{by}, {curve.source or curve.id}"
-        found += _curves({(op, table.num_ranks): points}, origin, preference=preference)
-    return found
-
-
-def _curves(
-    points: dict[tuple[Collective, int], list[tuple[float, float]]],
-    origin: str,
-    *,
-    preference: int,
-) -> list[CollectiveCurve]:
-    return [
-        CollectiveCurve(op, num_ranks, TimeCurve.of(several, calibration=origin), preference)
-        for (op, num_ranks), several in points.items()
-        if len({size for size, _ in several}) >= FEWEST_POINTS
-    ]

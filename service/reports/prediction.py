@@ -12,8 +12,9 @@ from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
 from service.reports import calibration
-from service.reports.calibration import Calibration, Series, Stored
+from service.reports.calibration import Calibration, Stored
 from service.reports.curve_faults import doubts
+from service.reports.measured_series import Series
 from service.store import curves, fleet
 from workers.contract.axes import Arrangement, Block, Dtype, Overlap, Phase
 from workers.contract.catalogue import Model

@@ -1,0 +1,52 @@
+"""Times of collectives over message size, as the cost model takes them: from curves and steps."""
+
+from collections.abc import Iterable, Sequence
+
+from service.analysis.costmodel.collectives import CollectiveCurve
+from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.store.curves import Curve, Origin
+from service.store.results import MeasuredTrial
+from workers.contract.axes import Collective
+
+
+def from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
+    """Of the collectives inside measured steps, over all their sizes."""
+    points: dict[tuple[Collective, int], list[tuple[float, float]]] = {}
+    for trial in trials:
+        for one in trial.summary.collectives:
+            key = (one.op, trial.spec.tp_degree)
+            if one.time_us > 0:
+                points.setdefault(key, []).append((float(one.message_bytes), one.time_us))
+    return _curves(points, "collectives inside measured points", preference=1)
+
+
+def from_curves(several: Sequence[Curve], *, preference: int) -> list[CollectiveCurve]:
+    """As torch calls them: an all-reduce works in place, the others do not."""
+    found = []
+    for curve in several:
+        table = curve.table
+        if table.operation.value not in {one.value for one in Collective}:
+            continue
+        op = Collective(table.operation)
+        points = [
+            (float(row.message_bytes), time)
+            for row in table.rows
+            if (time := row.in_place_us if op is Collective.ALL_REDUCE else row.out_of_place_us)
+        ]
+        by = "nccl-tests" if curve.origin is Origin.IMPORTED else "calibration"
+        origin = f"{by}, {curve.source or curve.id}"
+        found += _curves({(op, table.num_ranks): points}, origin, preference=preference)
+    return found
+
+
+def _curves(
+    points: dict[tuple[Collective, int], list[tuple[float, float]]],
+    origin: str,
+    *,
+    preference: int,
+) -> list[CollectiveCurve]:
+    return [
+        CollectiveCurve(op, num_ranks, TimeCurve.of(several, calibration=origin), preference)
+        for (op, num_ranks), several in points.items()
+        if len({size for size, _ in several}) >= FEWEST_POINTS
+    ]
