@@ -14,7 +14,7 @@ from torch import Tensor
 from workers.contract.axes import Launch, Pass
 from workers.contract.hardware import DeviceFacts, Environment
 from workers.contract.point import PointSpec
-from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Measurable
 from workers.contract.trial import Proof
 from workers.contract.workload import Message, expected_messages, messages_of_rank
 from workers.runtime.watch import HostWatch
@@ -24,6 +24,7 @@ from workers.timing.peers import Peers
 from workers.timing.spans import Spans, spans_for
 from workers.timing.standalone import StandaloneStep
 from workers.tp.blocks import draw_shard
+from workers.tp.copying import CopyStep
 from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.product import ProductStep
 from workers.tp.sharded_block import ShardedBlock
@@ -181,6 +182,8 @@ def _steps(
             }
         case GemmProbe():
             return {Pass.CLEAN: ProductStep.draw(spec, seed=seed, device=seat.device)}
+        case CopyProbe():
+            return {Pass.CLEAN: CopyStep.draw(spec, seed=seed, device=seat.device)}
         case _:
             assert_never(spec)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from service.analysis.plan import candidates
 from service.errors import FieldError, InvalidSpecError
 from workers.contract.axes import CollectiveImpl, Dtype
-from workers.contract.calibration import PRODUCTS, CalibrationSpec, Probes
+from workers.contract.calibration import COPIED_BYTES, PRODUCTS, CalibrationSpec, Probes
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import impls_of
 
@@ -35,13 +35,15 @@ def complete(
         )
     is_cpu = all(not node.hardware.memory_class_gib for node in found)
     dtype = spec.dtype or (Dtype.FLOAT32 if is_cpu else Dtype.BFLOAT16)
-    products = spec.products or PRODUCTS["cpu" if is_cpu else "cuda"]
+    kind = "cpu" if is_cpu else "cuda"
+    products = spec.products or PRODUCTS[kind]
     completed = spec.model_copy(
         update={
             "tp_degree": spec.tp_degree or _degrees(found),
             "collective_impl": spec.collective_impl or _impls(found),
             "dtype": dtype,
             "products": products,
+            "copied_bytes": spec.copied_bytes or (COPIED_BYTES[kind],),
         }
     )
     return completed, completed.probes(dtype=dtype, products=products)

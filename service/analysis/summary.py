@@ -15,7 +15,7 @@ from service.errors import ServiceError
 from workers.contract.axes import Collective, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
-from workers.contract.probe import CollectiveProbe, GemmProbe
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe
 from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
 
 
@@ -185,7 +185,7 @@ def _compute_time_us(result: TrialResult, step_us: float) -> float:
     match result.point:
         case CollectiveProbe():
             return 0.0
-        case GemmProbe():
+        case GemmProbe() | CopyProbe():
             return step_us
         case PointSpec():
             return step_us if result.point.tp_degree == 1 else _median_us(_compute(result))

@@ -26,6 +26,9 @@ def show_rooflines(console: Console, found: Sequence[Roofline]) -> None:
             )
             table.add_row(*map(cell, row))
         console.print(table)
+        for copy in one.copies:
+            took = f"{microseconds(copy.time_us)}, {copy.gb_per_s:.3g} GB/s read and written"
+            say(console, f"a copy of {copy.copied_bytes / 2**20:.4g} MiB: {took}")
     if not found:
         say(console, "no roofline; tpsweep calibrate measures it")
 

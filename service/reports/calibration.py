@@ -9,7 +9,13 @@ from sqlalchemy.orm import Session
 from service.analysis.costmodel.accelerators import Accelerator, find_accelerator
 from service.analysis.costmodel.collectives import CollectiveModel
 from service.analysis.costmodel.curve import FEWEST_POINTS
-from service.analysis.costmodel.gemm import FEWEST_PRODUCTS, GemmModel, Product, merged
+from service.analysis.costmodel.gemm import (
+    FEWEST_PRODUCTS,
+    GemmModel,
+    Product,
+    largest_copy,
+    merged,
+)
 from service.analysis.costmodel.measured_steps import FEWEST_STEPS, MeasuredSteps, from_steps
 from service.reports import measured_curves
 from service.reports.collective_curves import from_curves, from_trials
@@ -21,7 +27,7 @@ from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured, num_measured
 from workers.contract.axes import Block, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
-from workers.contract.probe import GemmProbe
+from workers.contract.probe import CopyProbe, GemmProbe
 from workers.contract.shapes import ModelShape
 
 MOST_TRIALS = 500
@@ -192,14 +198,15 @@ def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
 
 def _products(stored: Stored, point: PointSpec) -> GemmModel | None:
     """Products that a calibration measured while as many ranks worked."""
-    found = [
-        (Product(one.spec.m, one.spec.n, one.spec.k), one.time_us)
+    own = [
+        (one.spec, one.time_us)
         for one in stored.probes
-        if isinstance(one.spec, GemmProbe)
-        and (one.spec.dtype, one.spec.tp_degree) == (point.dtype, point.tp_degree)
+        if (one.spec.dtype, one.spec.tp_degree) == (point.dtype, point.tp_degree)
     ]
-    times = merged(found)
+    times = merged([(Product(at.m, at.n, at.k), us) for at, us in own if isinstance(at, GemmProbe)])
+    copy = largest_copy([(at.moved_bytes, us) for at, us in own if isinstance(at, CopyProbe)])
     if len(times) < FEWEST_PRODUCTS:
         return None
-    origin = f"{len(times)} products of a calibration of {stored.hardware}"
-    return GemmModel(times, element_bytes=point.dtype.num_bytes, calibration=origin)
+    origin = f"{len(times)} products{' and a copy' if copy else ''} of a calibration of "
+    origin += stored.hardware
+    return GemmModel(times, element_bytes=point.dtype.num_bytes, calibration=origin, copy=copy)

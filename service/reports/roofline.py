@@ -8,14 +8,14 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.accelerators import find_accelerator
-from service.analysis.costmodel.device import roofline_of
-from service.analysis.costmodel.gemm import Product
+from service.analysis.costmodel.device import MemoryBasis, roofline_of
+from service.analysis.costmodel.gemm import Product, largest_copy
 from service.store import probes
 from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
 from workers.contract.axes import Dtype
 from workers.contract.frozen import Frozen
-from workers.contract.probe import GemmProbe
+from workers.contract.probe import CopyProbe, GemmProbe, Probe
 
 
 class ProductReport(Frozen):
@@ -28,6 +28,16 @@ class ProductReport(Frozen):
     tflop_per_s: float
     gb_per_s: float = Field(description="Both operands and the product once, over the time.")
     flop_per_byte: float = Field(description="Arithmetic intensity.")
+
+
+class CopyReport(Frozen):
+    """One array copied to another, both lying as the last copy left them."""
+
+    copied_bytes: int = Field(description="Of the one array.")
+    time_us: float
+    gb_per_s: float = Field(
+        description="Each byte counted once as read and once as written, as STREAM does."
+    )
 
 
 class PeaksReport(Frozen):
@@ -48,7 +58,11 @@ class RooflineReport(Frozen):
     num_ranks: int
     tflop_per_s: float = Field(description="Of the fastest product.")
     memory_gb_per_s: float | None = Field(
-        description="At which the largest matrix is read for a product of one row, as decode does."
+        description="GB = 1e9 bytes, read and written together; see memory_basis."
+    )
+    memory_basis: MemoryBasis | None = Field(
+        description="copy: the largest copy. one_row_product: the largest matrix, read once for a "
+        "product of one row, where a calibration had no copy."
     )
     ridge_flop_per_byte: float | None = Field(
         description="Intensity from which on arithmetic decides and not memory."
@@ -56,6 +70,7 @@ class RooflineReport(Frozen):
     overhead_us: float | None = Field(description="Of one product of no size, fitted.")
     published: PeaksReport | None = Field(description="Null for what the catalogue does not have.")
     products: tuple[ProductReport, ...]
+    copies: tuple[CopyReport, ...]
     sweep_id: str = Field(description="The last that measured any of it.")
     measured_at: datetime
 
@@ -67,35 +82,56 @@ def found(session: Session, *, hardware: str | None) -> Sequence[RooflineReport]
 
 
 def of_probes(trials: Sequence[MeasuredProbe]) -> Sequence[RooflineReport]:
-    """One for each hardware, element type and number of ranks. Pure."""
-    groups: dict[tuple[str, str, int], list[tuple[GemmProbe, MeasuredProbe]]] = {}
+    """One for each hardware, element type and number of ranks with products. Pure."""
+    groups: dict[tuple[str, str, int], list[MeasuredProbe]] = {}
     for one in trials:
-        if isinstance(one.spec, GemmProbe):
+        if isinstance(one.spec, GemmProbe | CopyProbe):
             key = (one.hardware_key, one.spec.dtype.value, one.spec.tp_degree)
-            groups.setdefault(key, []).append((one.spec, one))
-    return [_report(groups[key]) for key in sorted(groups)]
+            groups.setdefault(key, []).append(one)
+    found = (groups[key] for key in sorted(groups))
+    return [_report(own) for own in found if any(isinstance(t.spec, GemmProbe) for t in own)]
 
 
-def _report(trials: Sequence[tuple[GemmProbe, MeasuredProbe]]) -> RooflineReport:
-    spec, last = max(trials, key=lambda one: one[1].measured_at)
-    times: dict[Product, list[float]] = {}
-    for probe, one in trials:
-        times.setdefault(Product(probe.m, probe.n, probe.k), []).append(one.time_us)
-    medians = {product: median(several) for product, several in sorted(times.items())}
-    roofline = roofline_of(medians, element_bytes=spec.dtype.num_bytes)
+def _report(trials: Sequence[MeasuredProbe]) -> RooflineReport:
+    last = max(trials, key=lambda one: one.measured_at)
+    dtype = last.spec.dtype
+    times: dict[Probe, list[float]] = {}
+    for one in trials:
+        times.setdefault(one.spec, []).append(one.time_us)
+    medians = {probe: median(several) for probe, several in times.items()}
+    products = {Product(p.m, p.n, p.k): us for p, us in medians.items() if isinstance(p, GemmProbe)}
+    copies = {probe: us for probe, us in medians.items() if isinstance(probe, CopyProbe)}
+    roofline = roofline_of(
+        products,
+        largest_copy([(probe.moved_bytes, us) for probe, us in copies.items()]),
+        element_bytes=dtype.num_bytes,
+    )
     return RooflineReport(
         hardware=last.hardware.accelerator,
         hardware_key=last.hardware_key,
-        dtype=spec.dtype,
-        num_ranks=spec.tp_degree,
+        dtype=dtype,
+        num_ranks=last.spec.tp_degree,
         tflop_per_s=roofline.tflop_per_s,
         memory_gb_per_s=roofline.memory_gb_per_s,
+        memory_basis=roofline.memory_basis,
         ridge_flop_per_byte=roofline.ridge_flop_per_byte,
         overhead_us=roofline.fitted.overhead_us if roofline.fitted else None,
-        published=_published(last.hardware.accelerator, spec.dtype),
-        products=tuple(_product(one, us, spec.dtype) for one, us in medians.items()),
+        published=_published(last.hardware.accelerator, dtype),
+        products=tuple(_product(one, products[one], dtype) for one in sorted(products)),
+        copies=tuple(
+            _copy(probe, us)
+            for probe, us in sorted(copies.items(), key=lambda one: one[0].copied_bytes)
+        ),
         sweep_id=last.sweep_id,
         measured_at=last.measured_at,
+    )
+
+
+def _copy(probe: CopyProbe, time_us: float) -> CopyReport:
+    return CopyReport(
+        copied_bytes=probe.copied_bytes,
+        time_us=time_us,
+        gb_per_s=probe.moved_bytes / time_us / 1e3,
     )
 
 

@@ -9,7 +9,8 @@ from tests.distributed.conftest import RankFailedError, SpawnRanks
 from tests.distributed.wrong_collectives import DealsToTheWrongRank, SumsTooMuch
 from workers.contract.axes import Collective, Dtype
 from workers.contract.errors import NumericsError
-from workers.contract.probe import CollectiveProbe, GemmProbe
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe
+from workers.tp.copying import CopyStep
 from workers.tp.group import NoCollectives, TensorParallelGroup
 from workers.tp.probe_proof import prove_probe
 
@@ -63,3 +64,18 @@ def test_a_product_passes_and_a_wrong_one_does_not(
     monkeypatch.setattr("workers.tp.product.F.linear", off)
     with pytest.raises(NumericsError, match="a product of 8 x 64 and 64 x 32"):
         prove_probe(spec, group=replace(alone), device=CPU, seed=1)
+
+
+def test_a_copy_passes_and_one_that_leaves_something_out_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = TensorParallelGroup(0, 1, NoCollectives())
+    spec = CopyProbe(copied_bytes=4096, tp_degree=1, dtype=Dtype.BFLOAT16)
+    assert prove_probe(spec, group=alone, device=CPU, seed=1).max_abs_error == 0
+
+    def half(step: CopyStep) -> torch.Tensor:
+        return torch.cat([step.source[:1024], torch.zeros_like(step.source[1024:])])
+
+    monkeypatch.setattr(CopyStep, "forward", half)
+    with pytest.raises(NumericsError, match="1024 elements of a copy of 4096 bytes"):
+        prove_probe(spec, group=alone, device=CPU, seed=1)

@@ -10,6 +10,7 @@ class Kind(StrEnum):
     BLOCK = "block"
     COLLECTIVE = "collective"
     GEMM = "gemm"
+    COPY = "copy"
 
 
 class Block(StrEnum):

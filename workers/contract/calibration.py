@@ -10,7 +10,14 @@ from workers.contract.axes import Collective, CollectiveImpl, Dtype
 from workers.contract.frozen import Frozen
 from workers.contract.implementations import SYMMETRIC, SYMMETRIC_DEGREES, SYMMETRIC_DTYPES
 from workers.contract.one_or_many import Axis
-from workers.contract.probe import LARGEST_MESSAGE_BYTES, CollectiveProbe, GemmProbe, Probe
+from workers.contract.probe import (
+    LARGEST_COPY_BYTES,
+    LARGEST_MESSAGE_BYTES,
+    CollectiveProbe,
+    CopyProbe,
+    GemmProbe,
+    Probe,
+)
 from workers.contract.sharding import Rejection
 from workers.contract.sweep import Degree, Impl, Sampling, SweepFrame, SweepSpec
 
@@ -40,6 +47,8 @@ PRODUCTS = {
     "cuda": ProductGrid(widths=(512, 2048, 8192), largest_gflop=1200),
 }
 """By kind of device; the largest take some 0.1 s on a core, some 2 ms on a GPU."""
+COPIED_BYTES = {"cpu": 1 << 26, "cuda": 1 << 30}
+"""Source and target together lie beyond the last cache; some 10 ms on a core, 1 ms on a GPU."""
 
 
 class CalibrationSpec(SweepFrame):
@@ -59,6 +68,9 @@ class CalibrationSpec(SweepFrame):
     """float32 on CPUs, bfloat16 on GPUs, where not given."""
     products: ProductGrid | None = None
     """Some that take the device long enough to be told from its launch, where not given."""
+    copied_bytes: Axis[Annotated[StrictInt, Field(ge=1 << 10, le=LARGEST_COPY_BYTES)]] = ()
+    """Of the arrays whose copies tell the memory's bandwidth; one beyond the caches where not
+    given. Of several the largest tells it."""
     replicates: StrictInt = Field(default=2, ge=1, le=50)
     sampling: Sampling = Sampling(max_time_s=0.1, min_steps=5)
 
@@ -69,8 +81,14 @@ class CalibrationSpec(SweepFrame):
         return self
 
     def probes(self, *, dtype: Dtype, products: ProductGrid) -> "Probes":
-        """Every probe of a spec that says which degrees and implementations it is of."""
-        return Probes(points=(*self._collectives(dtype), *self._products(dtype, products)))
+        """Every probe of a spec that says which degrees, implementations and copies it is of."""
+        return Probes(
+            points=(
+                *self._collectives(dtype),
+                *self._products(dtype, products),
+                *self._copies(dtype),
+            )
+        )
 
     def _collectives(self, dtype: Dtype) -> Iterator[Probe]:
         for degree, impl, op in product(self.tp_degree, self.collective_impl, self.collectives):
@@ -86,6 +104,11 @@ class CalibrationSpec(SweepFrame):
             probe = GemmProbe(m=m, n=n, k=k, tp_degree=degree, dtype=dtype)
             if probe.flops <= grid.largest_gflop * 1e9:
                 yield probe
+
+    def _copies(self, dtype: Dtype) -> Iterator[Probe]:
+        for degree, size in product(self.tp_degree, self.copied_bytes):
+            whole = size - size % dtype.num_bytes
+            yield CopyProbe(copied_bytes=whole, tp_degree=degree, dtype=dtype)
 
 
 AnySweepSpec = Annotated[SweepSpec | CalibrationSpec, Field(union_mode="left_to_right")]

@@ -1,4 +1,4 @@
-"""What calibrates a device: one collective or one matrix product, alone, outside of any block."""
+"""What calibrates a device: one collective, matrix product or copy, alone, outside of any block."""
 
 from typing import Annotated, Literal
 
@@ -10,6 +10,7 @@ from workers.contract.point import LARGEST_TP_DEGREE, METHOD_VERSION, PointSpec,
 
 LARGEST_MESSAGE_BYTES = 1 << 32
 LARGEST_PRODUCT_EXTENT = 1 << 17
+LARGEST_COPY_BYTES = 1 << 34
 
 Extent = Annotated[StrictInt, Field(ge=1, le=LARGEST_PRODUCT_EXTENT)]
 
@@ -72,6 +73,24 @@ class GemmProbe(_Probe):
         return (self.m * self.k + self.k * self.n + self.m * self.n) * self.dtype.num_bytes
 
 
-Probe = CollectiveProbe | GemmProbe
-Measurable = Annotated[PointSpec | CollectiveProbe | GemmProbe, Field(discriminator="kind")]
+class CopyProbe(_Probe):
+    """One array copied to another on each of tp_degree ranks at the same time: memory alone."""
+
+    kind: Literal[Kind.COPY] = Kind.COPY
+    copied_bytes: StrictInt = Field(ge=1 << 10, le=LARGEST_COPY_BYTES)
+    """Of the one array; whole elements."""
+
+    @property
+    def moved_bytes(self) -> int:
+        """Of one rank, as STREAM counts a copy: each byte read once and written once.
+
+        A processor that fetches a line before it overwrites it moves half as much again.
+        """
+        return 2 * self.copied_bytes
+
+
+Probe = CollectiveProbe | GemmProbe | CopyProbe
+Measurable = Annotated[
+    PointSpec | CollectiveProbe | GemmProbe | CopyProbe, Field(discriminator="kind")
+]
 """What one trial can be of."""

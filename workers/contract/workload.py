@@ -10,7 +10,7 @@ from workers.contract.axes import Block, Collective, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.layouts import Hop, Width
 from workers.contract.point import PointSpec
-from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Measurable
 from workers.contract.shapes import ModelShape
 
 
@@ -37,7 +37,7 @@ def expected_messages(spec: Measurable) -> tuple[Message, ...]:
             return _messages_of_blocks(spec)
         case CollectiveProbe():
             return (Message(op=spec.op, where="alone", message_bytes=spec.message_bytes),)
-        case GemmProbe():
+        case GemmProbe() | CopyProbe():
             return ()
         case _:
             assert_never(spec)

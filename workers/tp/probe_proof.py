@@ -1,4 +1,4 @@
-"""Shows that a collective or a product alone gives what it should, before it is timed.
+"""Shows that a collective, a product or a copy gives what it should, before it is timed.
 
 Legend: M rows, N columns, K what is summed over, P ranks.
 """
@@ -11,8 +11,9 @@ from torch import Tensor
 
 from workers.contract.axes import Collective
 from workers.contract.errors import CollectiveCountError, NumericsError
-from workers.contract.probe import CollectiveProbe, GemmProbe, Probe
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Probe
 from workers.contract.trial import Proof
+from workers.tp.copying import CopyStep
 from workers.tp.counter import CollectiveCounter
 from workers.tp.exchange import largest_vote
 from workers.tp.group import TensorParallelGroup
@@ -35,6 +36,8 @@ def prove_probe(
             return _prove_collective(probe, group, device)
         case GemmProbe():
             return _prove_product(probe, group, device, seed=seed)
+        case CopyProbe():
+            return _prove_copy(probe, group, device, seed=seed)
         case _:
             assert_never(probe)
 
@@ -135,6 +138,27 @@ def _prove_product(
         max_rel_error=max_rel_error,
         tolerance=4 * rounding,
         dtype="float64",
+        num_collectives=0,
+        collective_bytes=0,
+    )
+
+
+def _prove_copy(
+    probe: CopyProbe, group: TensorParallelGroup, device: torch.device, *, seed: int
+) -> Proof:
+    """Compare all of it, bit by bit."""
+    step = CopyStep.draw(probe, seed=seed + group.rank, device=device)
+    num_wrong = int((step.forward() != step.source).sum())
+    if worst := largest_vote(num_wrong, group, device):
+        raise NumericsError(
+            f"{worst} elements of a copy of {probe.copied_bytes} bytes are wrong on the worst of "
+            f"{group.size} ranks"
+        )
+    return Proof(
+        max_abs_error=0,
+        max_rel_error=0,
+        tolerance=0,
+        dtype=probe.dtype.value,
         num_collectives=0,
         collective_bytes=0,
     )

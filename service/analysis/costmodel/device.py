@@ -2,8 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
-from service.analysis.costmodel.gemm import FEWEST_PRODUCTS, Product, Roofline, fit_roofline
+from service.analysis.costmodel.gemm import (
+    FEWEST_PRODUCTS,
+    Copy,
+    Product,
+    Roofline,
+    fit_products,
+)
+
+
+class MemoryBasis(StrEnum):
+    """What a memory's bandwidth was measured by."""
+
+    COPY = "copy"
+    """The largest copy, each byte counted once as read and once as written."""
+    ONE_ROW_PRODUCT = "one_row_product"
+    """The product of one row with the largest matrix, read once: of calibrations without a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +29,10 @@ class DeviceRoofline:
     tflop_per_s: float
     """Of the fastest product."""
     memory_gb_per_s: float | None
-    """Of the product of one row with the largest matrix, which is read once, as decode reads
-    weights; None where no product has one row."""
+    """None where there is neither a copy nor a product of one row."""
+    memory_basis: MemoryBasis | None
     fitted: Roofline | None
-    """Over all products; None where there are too few."""
+    """Over all products and the copy; None where there are too few."""
 
     @property
     def ridge_flop_per_byte(self) -> float | None:
@@ -26,15 +42,29 @@ class DeviceRoofline:
         return self.tflop_per_s * 1e3 / self.memory_gb_per_s
 
 
-def roofline_of(times_us: Mapping[Product, float], *, element_bytes: int) -> DeviceRoofline:
-    """From measured products, at least one."""
-    works = {one: one.work(element_bytes=element_bytes) for one in times_us}
-    single = [one for one in times_us if one.m == 1]
-    largest = max(single, key=lambda one: works[one].moved_bytes, default=None)
+def roofline_of(
+    times_us: Mapping[Product, float], copy: Copy | None, *, element_bytes: int
+) -> DeviceRoofline:
+    """From measured products, at least one, and a copy where there is one."""
+    memory, basis = _memory(times_us, copy, element_bytes=element_bytes)
     return DeviceRoofline(
         tflop_per_s=max(one.flops / time / 1e6 for one, time in times_us.items()),
-        memory_gb_per_s=largest and works[largest].moved_bytes / times_us[largest] / 1e3,
-        fitted=fit_roofline([*works.values()], [*times_us.values()])
+        memory_gb_per_s=memory,
+        memory_basis=basis,
+        fitted=fit_products(times_us, copy, element_bytes=element_bytes)
         if len(times_us) >= FEWEST_PRODUCTS
         else None,
     )
+
+
+def _memory(
+    times_us: Mapping[Product, float], copy: Copy | None, *, element_bytes: int
+) -> tuple[float | None, MemoryBasis | None]:
+    if copy is not None:
+        return copy.gb_per_s, MemoryBasis.COPY
+    moved = {one: one.work(element_bytes=element_bytes).moved_bytes for one in times_us}
+    single = [one for one in times_us if one.m == 1]
+    largest = max(single, key=lambda one: moved[one], default=None)
+    if largest is None:
+        return None, None
+    return moved[largest] / times_us[largest] / 1e3, MemoryBasis.ONE_ROW_PRODUCT

@@ -51,6 +51,24 @@ class Product(NamedTuple):
         return Work(1.0, self.flops, self.num_elements * element_bytes)
 
 
+class Copy(NamedTuple):
+    """An array copied to another."""
+
+    moved_bytes: float
+    """Read and written, each byte once."""
+    time_us: float
+
+    @property
+    def gb_per_s(self) -> float:
+        """GB = 1e9 bytes."""
+        return self.moved_bytes / self.time_us / 1e3
+
+    @property
+    def work(self) -> Work:
+        """Memory's alone."""
+        return Work(1.0, 0.0, self.moved_bytes)
+
+
 @dataclass(frozen=True, slots=True)
 class Roofline:
     """Launch, arithmetic and memory, one after the other: a smooth form of the two roofs."""
@@ -79,6 +97,8 @@ class GemmModel:
     times_us: Mapping[Product, float]
     element_bytes: int
     calibration: str
+    copy: Copy | None = None
+    """Tells what memory gives where no arithmetic is; None where a calibration had none."""
 
     def __post_init__(self) -> None:
         if len(self.times_us) < FEWEST_PRODUCTS:
@@ -99,9 +119,8 @@ class GemmModel:
 
     @cached_property
     def roofline(self) -> Roofline:
-        """Over all measured products."""
-        works = [product.work(element_bytes=self.element_bytes) for product in self.times_us]
-        return fit_roofline(works, list(self.times_us.values()))
+        """Over all measured products, and the copy."""
+        return fit_products(self.times_us, self.copy, element_bytes=self.element_bytes)
 
     @cached_property
     def spread(self) -> float:
@@ -138,6 +157,17 @@ class GemmModel:
         return float((weights * self._bends[nearest]).sum() / weights.sum())
 
 
+def fit_products(
+    times_us: Mapping[Product, float], copy: Copy | None, *, element_bytes: int
+) -> Roofline:
+    """Fit products and a copy, which is work without arithmetic and so tells memory's part."""
+    works = [product.work(element_bytes=element_bytes) for product in times_us]
+    times = [*times_us.values()]
+    if copy is not None:
+        works, times = [*works, copy.work], [*times, copy.time_us]
+    return fit_roofline(works, times)
+
+
 def fit_roofline(works: Sequence[Work], times_us: Sequence[float]) -> Roofline:
     """Fit in relative error, outliers losing weight; `works` are what was done in each time."""
     terms = np.array(works, float)
@@ -151,6 +181,14 @@ def merged(points: Sequence[tuple[Product, float]]) -> dict[Product, float]:
     for product, time_us in points:
         times.setdefault(product, []).append(time_us)
     return {product: median(several) for product, several in times.items()}
+
+
+def largest_copy(points: Sequence[tuple[float, float]]) -> Copy | None:
+    """Of moved bytes and times in us: caches hold the smaller ones. The median of several."""
+    if not points:
+        return None
+    largest = max(moved_bytes for moved_bytes, _ in points)
+    return Copy(largest, median(time for size, time in points if size == largest))
 
 
 def _rate(per_unit: float) -> float:

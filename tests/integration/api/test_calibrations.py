@@ -8,7 +8,7 @@ from tests.integration.api.importing import bring
 from tests.integration.api.measuring import calibrate_all, register
 from tests.unit.analysis.trials import HARDWARE
 from workers.contract.axes import Dtype
-from workers.contract.probe import CollectiveProbe, GemmProbe, Probe
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Probe
 
 ASKED = {
     "tp_degree": [1, 2],
@@ -19,9 +19,11 @@ LATENCY_US, BYTES_PER_US = 20.0, 1000.0
 
 
 def time_us(probe: Probe) -> float:
-    """A link of 1 GB/s, and a device of 100 GFLOP/s over 10 GB/s."""
+    """A link of 1 GB/s, and a device of 100 GFLOP/s over 10 GB/s, which copies at 8."""
     if isinstance(probe, CollectiveProbe):
         return LATENCY_US + probe.message_bytes / BYTES_PER_US
+    if isinstance(probe, CopyProbe):
+        return probe.moved_bytes / 8e3
     return max(probe.flops / 1e5, probe.moved_bytes / 1e4)
 
 
@@ -68,8 +70,12 @@ def test_the_roofline_shows_rates_of_products_and_of_memory(calibrated: TestClie
     lines = calibrated.get("/v1/roofline").json()["items"]
     assert [(one["dtype"], one["num_ranks"]) for one in lines] == [("float32", 1), ("float32", 2)]
     assert lines[0]["tflop_per_s"] == pytest.approx(0.1, rel=0.01)
-    assert lines[0]["memory_gb_per_s"] == pytest.approx(10, rel=0.01)
-    assert lines[0]["ridge_flop_per_byte"] == pytest.approx(10, rel=0.02)
+    assert lines[0]["memory_gb_per_s"] == pytest.approx(8)
+    assert lines[0]["memory_basis"] == "copy"
+    assert lines[0]["copies"] == [
+        {"copied_bytes": 1 << 26, "time_us": pytest.approx((1 << 27) / 8e3), "gb_per_s": 8.0}
+    ]
+    assert lines[0]["ridge_flop_per_byte"] == pytest.approx(12.5, rel=0.02)
     assert lines[0]["published"] is None
 
 
@@ -97,7 +103,7 @@ def test_predictions_rest_on_the_calibration_and_say_so(calibrated: TestClient) 
     assert found["communication_time"]["time_us"] == pytest.approx(20 + message_bytes / 1000)
     assert found["communication_time"]["basis"] == "measured"
     assert "calibration, sweep" in found["communication_time"]["calibration"]
-    assert "products of a calibration" in found["compute_time"]["calibration"]
+    assert "products and a copy of a calibration" in found["compute_time"]["calibration"]
     probe = GemmProbe(m=2, n=512, k=256, tp_degree=2, dtype=Dtype.FLOAT32)
     assert found["compute_time"]["time_us"] == pytest.approx(2 * time_us(probe), rel=0.25)
 

@@ -11,6 +11,8 @@ ROOFLINE = {
     "num_ranks": 2,
     "tflop_per_s": 0.1,
     "memory_gb_per_s": 10.0,
+    "memory_basis": "copy",
+    "copies": [{"copied_bytes": 1 << 26, "time_us": 13422.0, "gb_per_s": 10.0}],
     "ridge_flop_per_byte": 10.0,
     "published": None,
     "products": [
@@ -57,6 +59,8 @@ def test_a_calibration_is_followed_and_shown(fake: FakeServer, run: Run) -> None
     }
     assert "all_reduce by shared_memory" in outcome.out
     assert "50%" in outcome.out
+    assert "10 GB/s by copy" in outcome.out
+    assert "a copy of 64 MiB: 13.4 ms, 10 GB/s read and written" in outcome.out
 
 
 def test_no_roofline_says_how_to_get_one(fake: FakeServer, run: Run) -> None:

@@ -3,8 +3,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from tests.unit.contract.points import point
 from workers.contract.axes import Collective, CollectiveImpl, Dtype
-from workers.contract.calibration import PRODUCTS, AnySweepSpec, CalibrationSpec, ProductGrid
-from workers.contract.probe import CollectiveProbe, GemmProbe, Measurable, Probe
+from workers.contract.calibration import (
+    COPIED_BYTES,
+    PRODUCTS,
+    AnySweepSpec,
+    CalibrationSpec,
+    ProductGrid,
+)
+from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Measurable, Probe
 from workers.contract.sweep import SweepSpec
 
 BACKEND = CollectiveImpl.BACKEND
@@ -45,9 +51,27 @@ def test_products_too_long_are_left_out() -> None:
     assert {one.tp_degree for one in found} == {1, 2}
 
 
+def test_memory_is_copied_by_each_number_of_ranks_in_whole_elements() -> None:
+    found = [
+        one
+        for one in probes(tp_degree=[1, 2], copied_bytes=[1026, 4096])
+        if isinstance(one, CopyProbe)
+    ]
+    assert [(one.tp_degree, one.moved_bytes) for one in found] == [
+        (1, 2048),
+        (1, 8192),
+        (2, 2048),
+        (2, 8192),
+    ]
+
+
 def test_every_probe_has_a_key_of_its_own_and_comes_back_from_its_document() -> None:
     spec = CalibrationSpec.model_validate(
-        {"tp_degree": [1, 2], "collective_impl": ["backend", "shared_memory"]}
+        {
+            "tp_degree": [1, 2],
+            "collective_impl": ["backend", "shared_memory"],
+            "copied_bytes": COPIED_BYTES["cpu"],
+        }
     )
     found = spec.probes(dtype=Dtype.FLOAT32, products=PRODUCTS["cpu"]).points
     assert len({one.spec_key for one in found}) == len(found)
@@ -61,8 +85,12 @@ def test_a_stored_sweep_is_read_as_what_it_is() -> None:
     grid = SweepSpec.model_validate(
         {"models": "pythia-31m", "blocks": "mlp", "tp_degree": 2, "batch": 1}
     )
-    for one in (grid, CalibrationSpec(tp_degree=(1, 2), collective_impl=(BACKEND,))):
+    spec = CalibrationSpec(tp_degree=(1, 2), collective_impl=(BACKEND,), copied_bytes=(1 << 20,))
+    for one in (grid, spec):
         assert adapter.validate_json(adapter.dump_json(one)) == one
+    before_copies = adapter.dump_python(spec, mode="json", exclude={"copied_bytes"})
+    read = adapter.validate_python(before_copies)
+    assert read == spec.model_copy(update={"copied_bytes": ()})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 import random
+from dataclasses import replace
 
 import pytest
 
-from service.analysis.costmodel.gemm import GemmModel, Product, Roofline
+from service.analysis.costmodel.gemm import Copy, GemmModel, Product, Roofline
 from service.analysis.costmodel.prediction import Basis
 
 TRUE = Roofline(overhead_us=6, flops_per_us=2e8, bytes_per_us=1.2e6)
@@ -42,6 +43,16 @@ def test_a_few_rows_against_a_large_matrix_cost_its_reading() -> None:
     one, two = found.predict(Product(1, 16384, 16384)), found.predict(Product(2, 16384, 16384))
     assert one.time_us == pytest.approx(16384**2 * 2 / TRUE.bytes_per_us, rel=0.05)
     assert two.time_us == pytest.approx(one.time_us, rel=0.01)
+
+
+def test_a_copy_tells_of_memory_what_products_of_many_rows_do_not() -> None:
+    many_rows = {one: one.flops / TRUE.flops_per_us for one in SHAPES if one.m >= 4096}
+    copied = Copy(1 << 30, (1 << 30) / TRUE.bytes_per_us)
+    found = GemmModel(many_rows, element_bytes=2, calibration="test", copy=copied)
+    one_row = Product(1, 16384, 16384)
+    expected = 16384**2 * 2 / TRUE.bytes_per_us
+    assert found.predict(one_row).time_us == pytest.approx(expected, rel=0.1)
+    assert replace(found, copy=None).predict(one_row).time_us < expected / 10
 
 
 def test_a_product_far_from_all_is_extrapolation() -> None:
