@@ -1,13 +1,18 @@
 """What a calibration leaves open, filled in from the devices that are known."""
 
+import math
 from collections.abc import Sequence
 
-from service.analysis.plan import candidates
+from service.analysis.plan import GROUP_START_S, TRIAL_OVERHEAD_S, candidates
 from service.errors import FieldError, InvalidSpecError
 from workers.contract.axes import CollectiveImpl, Dtype
 from workers.contract.calibration import COPIED_BYTES, PRODUCTS, CalibrationSpec, Probes
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import impls_of
+from workers.contract.sweep import Sampling
+
+LEAST_SAMPLED_S = 0.02
+"""A few steps of most probes; less would say little of any."""
 
 
 def complete(
@@ -46,7 +51,26 @@ def complete(
             "copied_bytes": spec.copied_bytes or (COPIED_BYTES[kind],),
         }
     )
-    return completed, completed.probes(dtype=dtype, products=products)
+    probes = completed.probes(dtype=dtype, products=products)
+    sampling = _within(completed, num_probes=len(probes.points))
+    return completed.model_copy(update={"sampling": sampling}), probes
+
+
+def _within(spec: CalibrationSpec, *, num_probes: int) -> Sampling:
+    """Sample each trial no longer than its share of the time. InvalidSpecError if that is none."""
+    num_trials = spec.replicates * num_probes
+    beside_s = spec.replicates * GROUP_START_S + num_trials * TRIAL_OVERHEAD_S
+    share_s = (spec.time_s - beside_s) / num_trials
+    if share_s < LEAST_SAMPLED_S:
+        least_s = math.ceil(beside_s + num_trials * LEAST_SAMPLED_S)
+        raise _refusal(
+            "/time_s",
+            f"{spec.time_s:g} s are too few for {spec.replicates} readings of {num_probes} probes, "
+            f"which take at least {least_s}; fewer replicates, degrees or a smaller max_bytes may "
+            "do",
+        )
+    longest_s = round(min(spec.sampling.max_time_s, share_s), 3)
+    return spec.sampling.model_copy(update={"max_time_s": longest_s})
 
 
 def _degrees(nodes: Sequence[NodeFacts]) -> tuple[int, ...]:

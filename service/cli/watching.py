@@ -1,7 +1,10 @@
+from collections.abc import Iterator
+from threading import Timer
+
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from service.cli.client import Client
+from service.cli.client import Client, resource
 from service.cli.escaping import printable
 from service.cli.exits import ExitCode
 from service.cli.follow import progress
@@ -13,11 +16,31 @@ REDRAWS_PER_S = 2
 """More would take time from cores that may be measuring."""
 
 
-def show_progress(client: Client, sweep_id: str, *, console: Console) -> Sweep:
-    """Draw a bar until the sweep is over; without a terminal, a line whenever a tenth is done."""
-    if console.is_terminal:
-        return _draw_bar(client, sweep_id, console=console)
-    return _write_lines(client, sweep_id, console=console)
+def show_progress(
+    client: Client, sweep_id: str, *, console: Console, limit_s: float | None = None
+) -> Sweep:
+    """Draw a bar until the sweep is over; without a terminal, a line whenever a tenth is done.
+
+    What has not run `limit_s` after its first trial was taken is cancelled.
+    """
+    looks = progress(client, sweep_id)
+    if limit_s is not None:
+        looks = _within(looks, client, sweep_id, limit_s=limit_s)
+    show = _draw_bar if console.is_terminal else _write_lines
+    return show(looks, console=console)
+
+
+def _within(
+    looks: Iterator[Sweep], client: Client, sweep_id: str, *, limit_s: float
+) -> Iterator[Sweep]:
+    stop = Timer(limit_s, client.post, (resource("sweeps", sweep_id, "cancel"),))
+    try:
+        for sweep in looks:
+            if sweep.state != "queued" and stop.ident is None:
+                stop.start()
+            yield sweep
+    finally:
+        stop.cancel()
 
 
 def exit_code_of(sweep: Sweep) -> ExitCode:
@@ -44,7 +67,7 @@ def _activity(sweep: Sweep) -> str:
     return STARTING if is_starting and sweep.state == "running" else sweep.state
 
 
-def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
+def _draw_bar(looks: Iterator[Sweep], *, console: Console) -> Sweep:
     columns = (
         BarColumn(bar_width=40),
         MofNCompleteColumn(),
@@ -54,7 +77,7 @@ def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
     )
     with Progress(*columns, console=console, refresh_per_second=REDRAWS_PER_S) as bar:
         task = bar.add_task(WAITING, total=None)
-        for sweep in progress(client, sweep_id):
+        for sweep in looks:
             bar.update(
                 task,
                 total=sweep.progress.num_trials,
@@ -64,9 +87,9 @@ def _draw_bar(client: Client, sweep_id: str, *, console: Console) -> Sweep:
     return sweep
 
 
-def _write_lines(client: Client, sweep_id: str, *, console: Console) -> Sweep:
+def _write_lines(looks: Iterator[Sweep], *, console: Console) -> Sweep:
     tenths_said = -1
-    for sweep in progress(client, sweep_id):
+    for sweep in looks:
         done, trials = sweep.progress.num_done, sweep.progress.num_trials
         tenths = 10 * done // max(1, trials)
         if tenths > tenths_said or sweep.is_over:

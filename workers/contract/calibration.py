@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic import AfterValidator, Field, Strict, StrictInt, model_validator
 
 from workers.contract.axes import Collective, CollectiveImpl, Dtype
 from workers.contract.frozen import Frozen
@@ -23,6 +23,7 @@ from workers.contract.sweep import Degree, Impl, Sampling, SweepFrame, SweepSpec
 
 SMALLEST_MESSAGE_BYTES = 1 << 10
 MEASURED = (Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
+TIME_S = 100.0
 ROWS = (1, 8, 64, 512, 4096)
 """Tokens of a step: from decode of one sequence to prefill."""
 
@@ -72,6 +73,8 @@ class CalibrationSpec(SweepFrame):
     """Of the arrays whose copies tell the memory's bandwidth; one beyond the caches where not
     given. Of several the largest tells it."""
     replicates: StrictInt = Field(default=2, ge=1, le=50)
+    time_s: Annotated[float, Strict(), Field(gt=0, le=24 * 3600)] = TIME_S
+    """Of all probes together, starts included: each is sampled for its share of it at most."""
     sampling: Sampling = Sampling(max_time_s=0.1, min_steps=5)
 
     @model_validator(mode="after")

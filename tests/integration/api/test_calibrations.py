@@ -13,6 +13,7 @@ from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Probe
 ASKED = {
     "tp_degree": [1, 2],
     "max_bytes": 8192,
+    "time_s": 30.0,
     "products": {"widths": [256, 1024], "largest_gflop": 0.2},
 }
 LATENCY_US, BYTES_PER_US = 20.0, 1000.0
@@ -35,6 +36,8 @@ def calibrated(client: TestClient, sessions: Sessions) -> TestClient:
     assert sweep.headers["Location"] == f"/v1/sweeps/{sweep.json()['id']}"
     assert calibrate_all(sessions, time_us) == 2 * sweep.json()["num_points"]
     found = client.get(sweep.headers["Location"]).json()
+    sampled_s = found["spec"]["sampling"]["max_time_s"] * found["trial_counts"]["succeeded"]
+    assert 5 < sampled_s < found["spec"]["time_s"]
     assert (found["state"], found["spec"]["collective_impl"]) == (
         "succeeded",
         ["backend", "shared_memory"],
@@ -115,6 +118,7 @@ def test_predictions_rest_on_the_calibration_and_say_so(calibrated: TestClient) 
         ({"collectives": "send_recv"}, "/collectives/0"),
         ({"collective_impl": "two_shot"}, "/collective_impl"),
         ({"max_bytes": 10}, "/max_bytes"),
+        ({"time_s": 15.0}, "/time_s"),
         ({"where": {"accelerator": "H100"}}, "/where/accelerator"),
     ],
 )

@@ -56,11 +56,30 @@ def test_a_calibration_is_followed_and_shown(fake: FakeServer, run: Run) -> None
         "tp_degree": [1, 2],
         "collective_impl": ["backend"],
         "max_bytes": 4096,
+        "time_s": 100.0,
     }
     assert "all_reduce by shared_memory" in outcome.out
     assert "50%" in outcome.out
     assert "10 GB/s by copy" in outcome.out
     assert "a copy of 64 MiB: 13.4 ms, 10 GB/s read and written" in outcome.out
+
+
+def test_what_the_time_cuts_is_named(fake: FakeServer, run: Run) -> None:
+    fake.on("POST /v1/calibrations", Reply(sweep("queued"), status=202))
+    fake.on(f"GET /v1/sweeps/{SWEEP_ID}", Reply(sweep("cancelled", done=6)))
+    fake.on("GET /v1/roofline", Reply(page(ROOFLINE)))
+    fake.on("GET /v1/curves", Reply(page(CURVE)))
+    product = {"kind": "gemm", "tp_degree": 2, "m": 1, "n": 64, "k": 256}
+    read = {"spec": product, "state": "partial", "counts": {"succeeded": 1, "cancelled": 1}}
+    unread = {"spec": product, "state": "cancelled", "counts": {"cancelled": 2}}
+    fake.on(f"GET /v1/sweeps/{SWEEP_ID}/points", Reply(page(read, read)))
+    outcome = run("calibrate", "--time", "30")
+    assert outcome.code == ExitCode.OK
+    assert "2 of 2 probes were read less often than asked" in outcome.out
+    fake.on(f"GET /v1/sweeps/{SWEEP_ID}/points", Reply(page(read, unread)))
+    outcome = run("calibrate")
+    assert outcome.code == ExitCode.NEGATIVE
+    assert "never read: product 1 x 64 x 256 among 2" in outcome.out
 
 
 def test_no_roofline_says_how_to_get_one(fake: FakeServer, run: Run) -> None:
