@@ -35,7 +35,7 @@ COMMANDS: Mapping[str, Entry] = {
     "cancel": Entry("cancel", "Stop what is left of a sweep.", ASK),
     "retry": Entry("retry", "Queue the failed points of a sweep again.", ASK),
     "calibrate": Entry(
-        "calibrate", "Measure collectives and matrix products, for predictions.", ASK
+        "calibrate", "Measure collectives, matrix products and memory, for predictions.", ASK
     ),
     "schedule": Entry("schedule", "Measure a sweep again and again.", ASK),
     "baseline": Entry("baseline", "Pin sweeps under names to hold others against.", ASK),

@@ -30,8 +30,11 @@ def show_details(console: Console, result: Details) -> None:
 
 
 def _figures(result: Details) -> Iterator[tuple[str, str]]:
-    known = result.estimates
+    known, foreseen = result.estimates, result.prediction
     yield "step time", f"{interval(result.step_time_us)}, {len(result.trials)} replicates"
+    if foreseen is not None:
+        said = f"{interval(foreseen.interval)}, {foreseen.basis}, off by {foreseen.verdict}"
+        yield "predicted before it ran", said
     yield "compute", interval(known.compute_time_us)
     exposed = interval(known.exposed_communication_us)
     yield "exposed communication", f"{exposed}, {percent(result.communication_share)} of the step"

@@ -12,6 +12,7 @@ from service.cli.wire.spec import Spec
 from service.figures import interval, percent
 
 COLUMNS = ("batch", "tp", "step time", "comm", "speed-up", "collectives", "noise")
+PREDICTED = ("batch", "tp", "step time", "predicted", "off by", "from")
 
 GRADES = "A to D  how much fixed work between the steps varied: A at most 10%, B 25%, C 50%, D more"
 
@@ -35,6 +36,27 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         say(console, GRADES, "dim")
     for flag, letter in letters.items():
         say(console, f"{letter}  {notes[flag]}", "dim")
+
+
+def show_predictions(console: Console, results: Sequence[Result]) -> None:
+    """Print each step time beside what was predicted of it before it ran."""
+    series: dict[str, list[Result]] = {}
+    for result in results:
+        series.setdefault(_series(result.spec), []).append(result)
+    for name, members in series.items():
+        table = new_table(name, PREDICTED, right=PREDICTED[:-1])
+        for result in sorted(members, key=lambda one: (one.spec.batch, one.spec.tp_degree)):
+            known = result.prediction
+            said = (interval(known.interval), known.verdict, known.basis) if known else ("", "", "")
+            point = (result.spec.batch, result.spec.tp_degree, interval(result.step_time_us))
+            table.add_row(*map(cell, (*point, *said)))
+        console.print(table)
+    banded = [one.prediction.is_within for one in results if one.prediction]
+    judged = [held for held in banded if held is not None]
+    if judged:
+        say(
+            console, f"{sum(judged)} of {len(judged)} step times lie in the band, meant for 9 in 10"
+        )
 
 
 def _table(

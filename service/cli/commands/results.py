@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +9,7 @@ from service.cli.client import Client, resource
 from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
 from service.cli.result_details import show_details
-from service.cli.result_table import show_results
+from service.cli.result_table import show_predictions, show_results
 from service.cli.terminal import print_json, say
 from service.cli.wire.result_details import Details
 from service.cli.wire.results import Result
@@ -35,6 +35,9 @@ def results(  # noqa: PLR0913 - one option for each axis
     details: Annotated[
         bool, typer.Option("--details", help="All of each: trials, host, collectives.")
     ] = False,
+    predicted: Annotated[
+        bool, typer.Option("--predicted", help="Beside what was predicted before they ran.")
+    ] = False,
     limit: Limit = 200,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +45,8 @@ def results(  # noqa: PLR0913 - one option for each axis
 
     The interval is over replicates, each in its own set of processes. The speed-up is against
     tp_degree 1 of the same sweep and point, where that is among what is shown. With --details
-    each point's figures, control, trials, what surrounded them, and flags in words.
+    each point's figures, control, trials, what surrounded them, and flags in words. With
+    --predicted the cost model's step time, as it was kept before the point ran.
     """
     wanted = {
         "sweep": sweep,
@@ -65,15 +69,22 @@ def results(  # noqa: PLR0913 - one option for each axis
     if as_json:
         print_json([answer.document for answer in answers] if details else found.document)
         return
-    _show(found, [answer.read(Details) for answer in answers], limit=limit)
+    shown = show_predictions if predicted else show_results
+    _show(found, [answer.read(Details) for answer in answers], shown, limit=limit)
 
 
-def _show(found: Listing, detailed: Sequence[Details], *, limit: int) -> None:
+def _show(
+    found: Listing,
+    detailed: Sequence[Details],
+    show: Callable[[Console, Sequence[Result]], None],
+    *,
+    limit: int,
+) -> None:
     console, measured = Console(), found.read(Result)
     for one in detailed:
         show_details(console, one)
     if not detailed:
-        show_results(console, measured)
+        show(console, measured)
     if not measured:
         say(console, "no results")
     if found.next_cursor is not None:

@@ -22,6 +22,28 @@ class Idle(Wire):
     ideal_share: float
 
 
+class Forecast(Wire):
+    """What was predicted of a point's step before it ran."""
+
+    time_us: float
+    low_us: float | None = None
+    high_us: float | None = None
+    basis: str = ""
+    error: float
+    is_within: bool | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """With its band."""
+        return Interval(median=self.time_us, ci_low=self.low_us, ci_high=self.high_us)
+
+    @property
+    def verdict(self) -> str:
+        """How far it was off, and whether its band held the step time."""
+        outside = ", outside" if self.is_within is False else ""
+        return f"{self.error:+.0%}{outside}"
+
+
 class Result(Wire):
     """A measured point."""
 
@@ -33,6 +55,7 @@ class Result(Wire):
     collectives: tuple[Collective, ...] = ()
     idle: Idle | None = None
     control: Control | None = None
+    prediction: Forecast | None = None
     quality: tuple[str, ...] = ()
     quality_notes: tuple[str, ...] = ()
 

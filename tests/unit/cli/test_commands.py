@@ -229,6 +229,25 @@ def test_an_empty_list_says_so(fake: FakeServer, run: Run, command: str) -> None
     assert outcome.out.startswith("no ")
 
 
+def test_results_stand_beside_what_was_predicted_of_them(fake: FakeServer, run: Run) -> None:
+    forecast = {
+        "time_us": 150.0,
+        "low_us": 120.0,
+        "high_us": 190.0,
+        "basis": "fitted",
+        "error": 0.5,
+        "is_within": False,
+    }
+    near = {**forecast, "time_us": 100.0, "low_us": 90.0, "error": 0.0, "is_within": True}
+    found = page(
+        result(batch=1, prediction=forecast), result(batch=4, prediction=near), result(batch=8)
+    )
+    fake.on("GET /v1/results", Reply(found))
+    out = " ".join(run("results", "--predicted").out.split())
+    assert "150 [120, 190] us +50%, outside fitted" in out
+    assert "1 of 2 step times lie in the band" in out
+
+
 def test_results_of_different_sweeps_are_not_each_others_baseline(
     fake: FakeServer, run: Run
 ) -> None:
