@@ -20,7 +20,7 @@ def show_curves(console: Console, shown: Sequence[Curve]) -> None:
             table.add_row(*map(cell, (row.message_bytes, *figures)))
         console.print(table)
         for doubt in curve.doubts:
-            say(console, f"check the configuration: {doubt.label}", "bold yellow")
+            say(console, doubt.label, "bold yellow")
     if not shown:
         say(console, "no curves; tpsweep calibrate measures them, tpsweep import brings them in")
 

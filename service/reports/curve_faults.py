@@ -1,6 +1,7 @@
 """Doubts about a curve, for those who read it."""
 
 from service.analysis.costmodel.accelerators import find_accelerator
+from service.analysis.costmodel.curve_noise import noise_of
 from service.analysis.costmodel.faults import Suspicion, misfits, slow_link, suspicions
 from service.analysis.nccl_tests.table import Table
 from service.store.curves import Curve
@@ -14,22 +15,28 @@ LARGEST_NODE = 8
 
 
 def doubts(curve: Curve) -> tuple[Suspicion, ...]:
-    """What no sound machine shows, by the faster placement of each size: the other was disturbed.
+    """What no sound machine shows, by the fastest reading of each size: the others were disturbed.
 
-    Time of several readings of one size is the least of them, for the same reason.
+    Of what was measured here by every trial, and judged against how far these differ; of what was
+    brought in by the faster placement, and the least of several readings of one size.
     """
     table = curve.table
-    fastest: dict[int, float] = {}
-    for row in table.rows:
-        time = min(row.times_us)
-        fastest[row.message_bytes] = min(time, fastest.get(row.message_bytes, time))
-    sizes = sorted(fastest)
+    readings: dict[int, list[float]] = {}
+    for size, time in curve.readings or _placements(table):
+        readings.setdefault(size, []).append(time)
+    sizes = sorted(readings)
+    fastest = [min(readings[size]) for size in sizes]
+    noise = noise_of(readings) if curve.readings else 0.0
     if curve.link_class == HOST_MEMORY:
-        return misfits(sizes, [fastest[size] for size in sizes])
+        return misfits(sizes, fastest, noise=noise)
     is_spread = spans_nodes(table)
-    found = suspicions(sizes, [fastest[size] for size in sizes], spans_nodes=is_spread)
-    slow = None if is_spread else _slow_link(curve, sizes[-1], fastest[sizes[-1]])
+    found = suspicions(sizes, fastest, spans_nodes=is_spread, noise=noise)
+    slow = None if is_spread else _slow_link(curve, sizes[-1], fastest[-1])
     return (*found, slow) if slow else found
+
+
+def _placements(table: Table) -> tuple[tuple[int, float], ...]:
+    return tuple((row.message_bytes, time) for row in table.rows for time in row.times_us)
 
 
 def spans_nodes(table: Table) -> bool:

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import Field
 from sqlalchemy.orm import Session
 
+from service.analysis.costmodel.faults import DoubtKind, Suspicion
 from service.analysis.nccl_tests.operation import Operation
 from service.analysis.nccl_tests.table import Reading, Row, Table
 from service.reports import measured_curves
@@ -43,6 +44,17 @@ class DoubtReport(Frozen):
     low_bytes: int
     high_bytes: int
     reason: str
+    kind: DoubtKind = Field(
+        description="configuration: look at how it is set up; noise: readings of one size differ "
+        "so much among themselves that the configuration cannot be judged."
+    )
+
+    @classmethod
+    def of(cls, one: Suspicion) -> Self:
+        """Publish a suspicion."""
+        return cls(
+            low_bytes=one.low_bytes, high_bytes=one.high_bytes, reason=one.reason, kind=one.kind
+        )
 
 
 class CurveReport(Frozen):
@@ -63,7 +75,7 @@ class CurveReport(Frozen):
     imported_at: datetime = Field(description="Or measured.")
     rows: tuple[CurvePointReport, ...]
     doubts: tuple[DoubtReport, ...] = Field(
-        description="What no sound machine shows: look at its configuration."
+        description="What no sound machine shows, or why that cannot be judged."
     )
 
     @classmethod
@@ -85,10 +97,7 @@ class CurveReport(Frozen):
             imported_by=curve.imported_by,
             imported_at=curve.imported_at,
             rows=tuple(_point(table, row) for row in table.rows),
-            doubts=tuple(
-                DoubtReport(low_bytes=one.low_bytes, high_bytes=one.high_bytes, reason=one.reason)
-                for one in doubts(curve)
-            ),
+            doubts=tuple(DoubtReport.of(one) for one in doubts(curve)),
         )
 
 

@@ -57,6 +57,7 @@ def _curve(trials: Sequence[tuple[CollectiveProbe, MeasuredProbe]]) -> Curve:
         origin=Origin.MEASURED,
         collective_impl=spec.collective_impl,
         link_class=last.link_class,
+        readings=tuple((spec.message_bytes, one.time_us) for spec, one in trials),
     )
 
 

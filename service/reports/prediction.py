@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.accelerators import known_names
 from service.analysis.costmodel.curve import FEWEST_POINTS
+from service.analysis.costmodel.faults import DoubtKind
 from service.analysis.costmodel.prediction import Basis, Prediction, within
 from service.analysis.costmodel.step import ProductTime, StepPrediction, predict_step
 from service.errors import FieldError, InvalidRequestError
@@ -23,6 +24,11 @@ from workers.contract.point import PointSpec
 from workers.contract.sharding import judge
 from workers.contract.sweep import Degree, Extent
 from workers.contract.workload import Message
+
+_ADVICE = {
+    DoubtKind.CONFIGURATION: "check the configuration",
+    DoubtKind.NOISE: "configuration not judged",
+}
 
 HardwareName = Annotated[Label, Field(min_length=1)]
 
@@ -158,7 +164,7 @@ def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[
         warnings.append(f"collectives: extrapolated from {found.communication.calibration}")
     for curve in known.curves:
         warnings += [
-            f"check the configuration: {curve.table.operation} among {curve.table.num_ranks} "
+            f"{_ADVICE[one.kind]}: {curve.table.operation} among {curve.table.num_ranks} "
             f"ranks, {one.low_bytes} to {one.high_bytes} bytes: {one.reason}"
             for one in doubts(curve)
         ]

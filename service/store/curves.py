@@ -41,6 +41,9 @@ class Curve:
     collective_impl: CollectiveImpl = CollectiveImpl.BACKEND
     link_class: str | None = None
     """The worst among the ranks; None of what was brought in."""
+    readings: tuple[tuple[int, float], ...] = ()
+    """Message bytes and time in us of every trial, of which the rows are medians; none of what was
+    brought in."""
 
 
 def add(

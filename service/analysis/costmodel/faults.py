@@ -1,12 +1,14 @@
 """What in a curve of collective times no sound machine shows: a fault detector.
 
 Thresholds lie between what published tables of sound machines show (`tests/cases/nccl-tests`) and
-the same tables slowed down in a part: see the test.
+the same tables slowed down in a part: see the test. Where readings of a size differ among
+themselves, a curve has to pass a threshold by more than that noise, or it cannot be judged.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import accumulate, pairwise
 from statistics import median
 
@@ -30,6 +32,19 @@ FAIR_SHARE = 0.4
 LARGE_BYTES = 1 << 28
 _LONGEST_RUN = 0.6
 _SHORTEST_RUN = 2
+_EXTREME = 2.0
+"""Of noise: the largest among many sizes lies about so much farther out than 90 % of them."""
+_OF_A_RISE, _OF_A_STEP = math.sqrt(2), math.sqrt(6)
+"""What noise does to the difference of two readings, and of two neighbouring rises."""
+
+
+class DoubtKind(StrEnum):
+    """What is doubted."""
+
+    CONFIGURATION = "configuration"
+    """Something is set up or broken so that part of the sizes is slow."""
+    NOISE = "noise"
+    """The measurement: nothing can be said of the configuration by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +54,54 @@ class Suspicion:
     low_bytes: int
     high_bytes: int
     reason: str
+    kind: DoubtKind = DoubtKind.CONFIGURATION
 
 
 def suspicions(
-    sizes: Sequence[int], times_us: Sequence[float], *, spans_nodes: bool
+    sizes: Sequence[int], times_us: Sequence[float], *, spans_nodes: bool, noise: float = 0.0
 ) -> tuple[Suspicion, ...]:
-    """Judge times by ascending size; nothing is said of fewer than six sizes."""
-    if len(sizes) < FEWEST_SIZES:
-        return ()
-    curve = _Curve(tuple(sizes), tuple(times_us))
+    """Judge times by ascending size; nothing is said of fewer than six sizes.
+
+    `noise` is the half width in log time that holds 90 % of single readings.
+    """
     away = AWAY_BETWEEN_NODES if spans_nodes else AWAY_IN_A_NODE
-    return (*curve.falls(), *curve.steps(), *curve.misfits(away))
+
+    def judge(margin: float) -> tuple[Suspicion, ...]:
+        curve = _Curve(tuple(sizes), tuple(times_us), margin)
+        return (*curve.falls(), *curve.steps(), *curve.misfits(away))
+
+    return _beyond_noise(sizes, judge, noise=noise, away=away)
 
 
-def misfits(sizes: Sequence[int], times_us: Sequence[float]) -> tuple[Suspicion, ...]:
+def misfits(
+    sizes: Sequence[int], times_us: Sequence[float], *, noise: float = 0.0
+) -> tuple[Suspicion, ...]:
     """Judge the fit alone: through a CPU's caches bandwidth rises and falls on sound machines."""
+
+    def judge(margin: float) -> tuple[Suspicion, ...]:
+        curve = _Curve(tuple(sizes), tuple(times_us), margin)
+        return tuple(curve.misfits(AWAY_BETWEEN_NODES))
+
+    return _beyond_noise(sizes, judge, noise=noise, away=AWAY_BETWEEN_NODES)
+
+
+def _beyond_noise(
+    sizes: Sequence[int],
+    judge: Callable[[float], tuple[Suspicion, ...]],
+    *,
+    noise: float,
+    away: float,
+) -> tuple[Suspicion, ...]:
+    """What stands out by more than noise; else whether noise could have hidden or made anything."""
     if len(sizes) < FEWEST_SIZES:
         return ()
-    return tuple(_Curve(tuple(sizes), tuple(times_us)).misfits(AWAY_BETWEEN_NODES))
+    is_lost = noise > away
+    if not is_lost and (certain := judge(_EXTREME * noise)):
+        return certain
+    if is_lost or (noise and judge(0.0)):
+        reason = f"readings of one size differ by {math.expm1(noise):.0%}: noisy, cannot judge"
+        return (Suspicion(sizes[0], sizes[-1], reason, DoubtKind.NOISE),)
+    return ()
 
 
 def slow_link(
@@ -76,17 +121,20 @@ def slow_link(
 class _Curve:
     sizes: tuple[int, ...]
     times_us: tuple[float, ...]
+    margin: float
+    """In log time, for noise of one reading: every threshold has to be passed by it."""
 
     def falls(self) -> Iterator[Suspicion]:
         """Where bandwidth falls with size, or time does."""
         times = [math.log(time) for time in self.times_us]
         bandwidths = [math.log(s) - t for s, t in zip(self.sizes, times, strict=True)]
-        if found := self._fall(bandwidths, BANDWIDTH_FALLS):
+        margin = _OF_A_RISE * self.margin
+        if found := self._fall(bandwidths, BANDWIDTH_FALLS + margin):
             first, last, depth = found
             yield self._suspicion(
                 first, last, f"larger messages get {1 - math.exp(-depth):.0%} less bandwidth"
             )
-        if found := self._fall(times, TIME_FALLS):
+        if found := self._fall(times, TIME_FALLS + margin):
             first, last, depth = found
             yield self._suspicion(
                 first, last - 1, f"they take {math.exp(depth):.2g} times as long as larger ones"
@@ -112,12 +160,13 @@ class _Curve:
         ]
         ups = [rise - max(near) for rise, near in zip(rises, around, strict=True)]
         downs = [min(near) - rise for rise, near in zip(rises, around, strict=True)]
-        if (most := max(ups)) > STEP_UP:
+        margin = _OF_A_STEP * self.margin
+        if (most := max(ups)) > STEP_UP + margin:
             factor = f"{math.exp(most):.2g}"
             yield self._suspicion(
                 ups.index(most) + 1, len(rises), f"from there on time is {factor} times longer"
             )
-        if (most := max(downs)) > STEP_DOWN:
+        if (most := max(downs)) > STEP_DOWN + margin:
             factor = f"{math.exp(most):.2g}"
             yield self._suspicion(
                 0, downs.index(most), f"up to there time is {factor} times longer"
@@ -131,7 +180,7 @@ class _Curve:
         first, last = max(self._runs(), key=lambda run: abs(_middle(residuals, run)))
         distance = _middle(residuals, (first, last))
         mean = sum(map(abs, residuals)) / len(residuals)
-        if abs(distance) > away or mean > POOR_FIT:
+        if abs(distance) > away + self.margin or mean > POOR_FIT + self.margin:
             direction = "above" if distance > 0 else "below"
             yield self._suspicion(
                 first,

@@ -94,7 +94,7 @@ def _show(console: Console, found: Import) -> None:
     for curve in found.curves:
         say(console, f"{curve.label}: {len(curve.rows)} rows")
         for doubt in curve.doubts:
-            say(console, f"  check the configuration: {doubt.label}", "bold yellow")
+            say(console, f"  {doubt.label}", "bold yellow")
     for row in found.skipped:
         say(console, f"  line {row.line} left out: {row.reason}", "yellow")
     for warning in found.warnings:

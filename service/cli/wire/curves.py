@@ -22,11 +22,13 @@ class Doubt(Wire):
     low_bytes: int
     high_bytes: int
     reason: str
+    kind: str = "configuration"
 
     @property
     def label(self) -> str:
-        """Where, and what is wrong."""
-        return f"messages of {self.low_bytes} to {self.high_bytes} bytes: {self.reason}"
+        """What to do, where, and why."""
+        what = "no judgement" if self.kind == "noise" else "check the configuration"
+        return f"{what}: messages of {self.low_bytes} to {self.high_bytes} bytes: {self.reason}"
 
 
 class Curve(Wire):
