@@ -58,14 +58,18 @@ def _others(batches: Sequence[Recommendation]) -> dict[tuple[int, str], None]:
 
 
 def _in_short(batches: Sequence[Recommendation]) -> str:
-    """Name the degree wherever it changes along the batches."""
-    said, last = [], object()
+    """Name the degree wherever it changes along the batches, or what cannot be told does."""
+    said: list[str] = []
+    last = ""
     for one in batches:
-        if one.tp_degree != last:
-            degree = "no tp_degree" if one.tp_degree is None else f"tp_degree {one.tp_degree}"
-            basis = f" ({one.basis})" if one.basis else ""
-            said.append(f"{degree} from batch {one.batch} on{basis}")
-        last = one.tp_degree
+        degree = "no tp_degree" if one.tp_degree is None else f"tp_degree {one.tp_degree}"
+        others = [str(it.tp_degree) for it in one.candidates if it.is_undecided]
+        doubt = f"cannot tell whether {' or '.join(others)} is better" if others else ""
+        notes = "; ".join(filter(None, (one.basis, doubt)))
+        told = f"{degree}/{notes}"
+        if told != last:
+            said.append(f"{degree} from batch {one.batch} on" + (f" ({notes})" if notes else ""))
+        last = told
     return ", ".join(said)
 
 

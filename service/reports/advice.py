@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from service.analysis.breakeven import Times, compute_overtakes, pays_from
 from service.analysis.interval import estimate
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD, Objective
-from service.errors import FieldError, InvalidRequestError
 from service.reports import sentences
 from service.reports.advice_caveats import of_memory, of_prediction
+from service.reports.advice_layers import of_the_largest, refusal
 from service.reports.breakeven import CrossingReport, crossing_report
 from service.reports.estimates import EstimateReport, generator_of
 from service.reports.recommendation.evidence import PARTS
@@ -96,16 +96,15 @@ def advise(session: Session, request: AdviceRequest) -> AdviceReport:
     sweeps.check_known(session, request.sweep)
     trials = measured(session, ResultFilter(sweep_ids=(request.sweep,)))
     if not trials:
-        raise _refusal(f"sweep {request.sweep} has measured nothing")
+        raise refusal(f"sweep {request.sweep} has measured nothing")
     (place, *_) = find_places(session, (trials[0].hardware_key,))
     return report(request, place, trials)
 
 
 def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]) -> AdviceReport:
     """Advise by trials of one layer, phase, sequence and dtype. Pure but for the predictor."""
+    trials = of_the_largest(trials)
     spec = trials[0].spec
-    if len({_series(trial.spec) for trial in trials}) > 1:
-        raise _refusal("the sweep measured more than one layer, phase, seq or dtype")
     is_asked = spec.model.nameless == request.model.layer.nameless
     by_degree = _by_degree(trials)
     flags = tuple(sorted({flag for trial in trials for flag in trial.quality}))
@@ -136,10 +135,6 @@ def report(request: AdviceRequest, place: Place, trials: Sequence[MeasuredTrial]
             *([] if fits else of_memory(request.model, found)),
         ),
     )
-
-
-def _series(spec: PointSpec) -> tuple[ModelShape, Phase, int, Dtype]:
-    return spec.model.nameless, spec.phase, spec.seq, spec.dtype
 
 
 def _asked(request: AdviceRequest, spec: PointSpec, batches: Sequence[int]) -> Asked:
@@ -239,7 +234,3 @@ def _medians(curves: Sequence[AdviceCurve]) -> dict[tuple[int, int], float]:
         for curve in curves
         for step in curve.steps
     }
-
-
-def _refusal(detail: str) -> InvalidRequestError:
-    return InvalidRequestError(detail, errors=(FieldError("/sweep", detail),))

@@ -1,5 +1,6 @@
 """What a point would take, and what that answer rests on."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Self
 
@@ -159,7 +160,10 @@ def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[
             raise _unknown(stored)
         return found
 
-    found = predict_step(point, product_time=product_time, message_time=message_time)
+    found = replace(
+        predict_step(point, product_time=product_time, message_time=message_time),
+        ratio_spread=known.steps.ratio_spread_of(point) if known.steps else None,
+    )
     if found.communication.basis is Basis.EXTRAPOLATED:
         warnings.append(f"collectives: extrapolated from {found.communication.calibration}")
     for curve in known.curves:

@@ -1,10 +1,13 @@
 """Which few points to measure so that a TP degree can be advised within a time.
 
 A layer that is too large for the memory or the time gives way to the largest of the same ratios
-that is not: as many heads, every width by the same factor less. Then a probe, two points of a small
+that is not: as many heads, every width by the same factor less. Beside it a second one of half its
+widths or less is measured, so that each can be held out: how far scaling is off is told by what was
+measured. A probe, two points of a small
 layer on one rank, says how fast the device is.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +27,8 @@ BATCHES_OF_TOKENS = (1, 2, 4, 8, 16)
 FEWEST_BATCHES = 4
 """Below, neither a crossing nor a prediction for another shape can be told."""
 REPLICATES = 3
+SECOND = 0.5
+"""Of the widths of the layer that is measured, the most that the second one has."""
 PROBE_BYTES, PROBE_FLOPS = 64e6, 2e9
 """Most of the probe's: beyond the caches, and done in a moment on any processor."""
 MOST_SAMPLED_S, LEAST_SAMPLED_S = 1.0, 0.1
@@ -74,6 +79,7 @@ class Measurement:
 
     sweep: SweepSpec
     layer: ModelShape
+    """The largest of those."""
     scale: float
     """Its widths over those of the asked layer; 1 where it is that layer."""
     estimated_s: float
@@ -93,7 +99,7 @@ def probe(question: Question, machine: Machine) -> SweepSpec:
     )
     layer = next(small, sizes[-1])
     return _sweep(
-        question, machine, layer, batches, degrees=(1,), sampled_s=LEAST_SAMPLED_S, replicates=1
+        question, machine, (layer,), batches, degrees=(1,), sampled_s=LEAST_SAMPLED_S, replicates=1
     )
 
 
@@ -104,15 +110,17 @@ def measurement(
     degrees = tuple(one for one in question.degrees if one <= machine.num_devices)
     offered = _batches(question)
     fewest = len(offered) if question.batches else FEWEST_BATCHES
-    for layer, scale in scaled(question.layer, degrees):
+    sizes = list(scaled(question.layer, degrees))
+    for layer, scale in sizes:
+        layers = _with_a_second(layer, scale, sizes)
         for number in range(len(offered), fewest - 1, -1):
             batches = offered[:number]
-            points = list(_points(question, layer, degrees, batches))
+            points = [point for one in layers for point in _points(question, one, degrees, batches)]
             starts_s = REPLICATES * (speed.start_s + TRIAL_OVERHEAD_S * len(points))
             sampled_s = _sampled_s(points, speed, time_s=time_s - starts_s)
             if sampled_s is None or not _fits(points, machine):
                 continue
-            sweep = _sweep(question, machine, layer, batches, degrees=degrees, sampled_s=sampled_s)
+            sweep = _sweep(question, machine, layers, batches, degrees=degrees, sampled_s=sampled_s)
             took_s = starts_s + _together_s(points, speed, sampled_s=sampled_s)
             return Measurement(sweep=sweep, layer=layer, scale=scale, estimated_s=took_s)
     return None
@@ -130,6 +138,16 @@ def scaled(layer: ModelShape, degrees: Sequence[int]) -> Iterator[tuple[ModelSha
         widths = {"hidden_size": hidden, "intermediate_size": inner, "head_dim": head_dim}
         name = f"{layer.name or 'model'} x {scale:.3g}"
         yield layer.model_copy(update={**widths, "name": name}), scale
+
+
+def _with_a_second(
+    layer: ModelShape, scale: float, sizes: Sequence[tuple[ModelShape, float]]
+) -> tuple[ModelShape, ...]:
+    """The asked layer goes alone; another with the next that has at most half its widths."""
+    if scale == 1:
+        return (layer,)
+    smaller = (one for one, size in sizes if size <= SECOND * scale)
+    return (layer, *itertools.islice(smaller, 1))
 
 
 def _batches(question: Question) -> tuple[int, ...]:
@@ -176,7 +194,7 @@ def _together_s(points: Sequence[PointSpec], speed: Speed, *, sampled_s: float) 
 def _sweep(
     question: Question,
     machine: Machine,
-    layer: ModelShape,
+    layers: tuple[ModelShape, ...],
     batches: Sequence[int],
     *,
     degrees: Sequence[int],
@@ -184,8 +202,8 @@ def _sweep(
     replicates: int = REPLICATES,
 ) -> SweepSpec:
     return SweepSpec(
-        name=f"advice: {layer.name or 'a shape'} {question.phase}",
-        models=(layer,),
+        name=f"advice: {layers[0].name or 'a shape'} {question.phase}",
+        models=layers,
         blocks=question.blocks,
         phase=(question.phase,),
         tp_degree=tuple(degrees),

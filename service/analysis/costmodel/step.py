@@ -29,6 +29,9 @@ class StepPrediction:
     step: Prediction
     compute: Prediction
     communication: Prediction
+    ratio_spread: float | None = None
+    """Half width in log time of what its compute over that of another TP degree is off by, less
+    than both bands would let expect; None where nothing tells, and both err for themselves."""
 
     @property
     def communication_share(self) -> float:

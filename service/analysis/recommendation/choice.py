@@ -56,6 +56,8 @@ class Candidate:
     """Divides, fits and stays within a node."""
     evidence: Evidence | None
     reason: str
+    is_undecided: bool = False
+    """Whether it may be better than the best smaller one, and may be worse: nobody can tell."""
     over: int | None = None
     """The smaller degree that its speed-up is against: the best one so far."""
     speed_up: Estimate | None = None
@@ -68,6 +70,13 @@ class Choice:
     tp_degree: int | None
     """None where nothing is possible."""
     candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    pays: bool | None
+    """None where that cannot be told."""
+    reason: str
 
 
 def choose(
@@ -87,20 +96,21 @@ def choose(
         over, gain = None, None
         against = _impossible(degree, room)
         if against is not None:
-            takes_over, reason = False, against
+            judged = _Judged(pays=False, reason=against)
         elif best is None:
-            takes_over, reason = True, "the smallest degree that divides and fits"
+            judged = _Judged(pays=True, reason="the smallest degree that divides and fits")
         else:
             over, gain = best, _gain(evidence.get(best), known, rng=rng)
             needed = 1.0 if objective is Objective.LATENCY else degree.tp_degree / best
-            takes_over, reason = _pays(known, gain, over=best, needed=needed, threshold=threshold)
-        best = degree.tp_degree if takes_over else best
+            judged = _pays(known, gain, over=best, needed=needed, threshold=threshold)
+        best = degree.tp_degree if judged.pays else best
         candidates.append(
             Candidate(
                 degree=degree,
                 is_possible=against is None,
                 evidence=known,
-                reason=reason,
+                reason=judged.reason,
+                is_undecided=judged.pays is None,
                 over=over,
                 speed_up=gain,
             )
@@ -133,16 +143,21 @@ def _gain(
 
 def _pays(
     known: Evidence | None, gain: Estimate | None, *, over: int, needed: float, threshold: float
-) -> tuple[bool, str]:
+) -> _Judged:
     """Whether it pays to go to this degree, and why."""
     if known is None or gain is None:
-        return False, "nothing was measured or predicted that it could be compared by"
+        return _Judged(
+            pays=False, reason="nothing was measured or predicted that it could be compared by"
+        )
     if known.communication_share > threshold:
         share = f"{known.communication_share:.0%} of its step is communication"
-        return False, f"{share}, more than {threshold:.0%}"
-    if gain.low is None or gain.low <= needed:
-        return False, f"{_said(gain)}, not beyond doubt more than {needed:g}"
-    return True, f"{_said(gain)} over tp_degree {over}, more than {needed:g}"
+        return _Judged(pays=False, reason=f"{share}, more than {threshold:.0%}")
+    said = f"{_said(gain)} over tp_degree {over}"
+    if gain.low is None or gain.high is None or gain.low <= needed < gain.high:
+        return _Judged(pays=None, reason=f"cannot tell: {said}, more than {needed:g} or not")
+    if gain.low <= needed:
+        return _Judged(pays=False, reason=f"{said}, not more than {needed:g}")
+    return _Judged(pays=True, reason=f"{said}, more than {needed:g}")
 
 
 def _said(gain: Estimate) -> str:

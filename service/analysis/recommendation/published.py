@@ -7,7 +7,7 @@ from service.analysis.costmodel.accelerators import Accelerator
 from service.analysis.costmodel.prediction import Prediction
 from service.analysis.costmodel.ring import ring_prediction
 from service.analysis.costmodel.step import StepPrediction, predict_step
-from service.analysis.recommendation.evidence import Predicted, Predictor
+from service.analysis.recommendation.evidence import Ends, Errors, Predicted, Predictor
 from workers.contract.point import PointSpec
 from workers.contract.workload import Message
 
@@ -34,7 +34,10 @@ def from_published(accelerator: Accelerator) -> Predictor:
 
 
 def with_published_band(*, compute_us: float, communication_us: float, label: str) -> Predicted:
-    """Both ends of the band are of one device each, the best there could be and a poor one."""
+    """Both ends of the band are of one device each, the best there could be and a poor one.
+
+    Such a device is as good or as poor at every TP degree.
+    """
     low = compute_us + communication_us
     high = MOST_COMPUTE * compute_us + MOST_COMMUNICATION * communication_us
     return Predicted(
@@ -43,6 +46,11 @@ def with_published_band(*, compute_us: float, communication_us: float, label: st
         high_us=high,
         communication_share=communication_us * sqrt(MOST_COMMUNICATION / (low * high)),
         label=label,
+        errors=Errors(
+            compute=Ends(compute_us, MOST_COMPUTE * compute_us),
+            communication=Ends(communication_us, MOST_COMMUNICATION * communication_us),
+            own=0.0,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ class Candidate(Wire):
     low_us: float | None = None
     high_us: float | None = None
     communication_share: float | None = None
+    is_undecided: bool = False
     reason: str
 
 

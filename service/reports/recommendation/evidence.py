@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from service.analysis.interval import estimate
-from service.analysis.recommendation.evidence import Basis, Evidence, Predicted, Predictor
+from service.analysis.recommendation.evidence import Basis, Errors, Evidence, Predicted, Predictor
 from service.store.results import MeasuredTrial
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
 from workers.contract.point import PointSpec
@@ -144,4 +144,5 @@ def _predicted(question: Question, degree: int, predict: Predictor) -> Evidence 
         high_us=sum(one.high_us for one in parts),
         communication_share=sum(one.communication_share * one.step_us for one in parts) / step_us,
         label=f"{question.label}, {parts[0].label}",
+        errors=Errors.added([one.errors for one in parts]),
     )

@@ -64,6 +64,11 @@ class CandidateReport(Frozen):
     )
     high_us: float | None
     communication_share: float | None
+    is_undecided: bool = Field(
+        default=False,
+        description="Whether it may be better than the best smaller one, and may be worse: "
+        "nobody can tell from this.",
+    )
     over: int | None = Field(description="The smaller degree that the speed-up is against.")
     speed_up: EstimateReport | None
     reason: str
@@ -175,8 +180,13 @@ def _publish(asked: Asked, place: Place, batch: int, choice: Choice) -> Recommen
         tp_degree=choice.tp_degree,
         basis=basis,
         candidates=tuple(_candidate(one) for one in choice.candidates),
-        sentence=_sentence(asked, place, batch, chosen),
+        sentence=_sentence(asked, place, batch, chosen) + _undecided(choice),
     )
+
+
+def _undecided(choice: Choice) -> str:
+    numbers = [str(one.degree.tp_degree) for one in choice.candidates if one.is_undecided]
+    return f"; whether {' or '.join(numbers)} is better cannot be told" if numbers else ""
 
 
 def _candidate(one: Candidate) -> CandidateReport:
@@ -191,6 +201,7 @@ def _candidate(one: Candidate) -> CandidateReport:
         low_us=known and known.low_us,
         high_us=known and known.high_us,
         communication_share=known and known.communication_share,
+        is_undecided=one.is_undecided,
         over=one.over,
         speed_up=one.speed_up and EstimateReport.of(one.speed_up),
         reason=one.reason,

@@ -3,7 +3,7 @@
 import pytest
 
 from service.analysis.recommendation.choice import Objective, Room
-from service.analysis.recommendation.evidence import Basis, Predicted
+from service.analysis.recommendation.evidence import Basis, Errors, Predicted
 from service.errors import InvalidRequestError
 from service.reports.advice import AdviceRequest, report
 from service.reports.recommendation.places import Place
@@ -64,14 +64,23 @@ def test_another_layer_of_its_ratios_makes_a_prediction_and_says_so() -> None:
         assert spec.model.nameless == GPT2.shape.nameless
         assert spec.block is Block.LAYER
         time_us = 1000.0 / spec.tp_degree
-        return Predicted(time_us, 0.9 * time_us, 1.1 * time_us, 0.1, "a model of the test")
+        errors = Errors.independent(time_us, own=0.6 if spec.batch == 64 else 0.01)
+        low_us, high_us = 0.9 * time_us, 1.1 * time_us
+        return Predicted(time_us, low_us, high_us, 0.1, "a model of the test", errors)
 
     half = GPT2.shape.model_copy(
         update={"name": "half", "hidden_size": 384, "intermediate_size": 1536, "head_dim": 32}
     )
     place = Place(ROOMY.name, ROOMY.room, ROOMY.hardware_key, predict)
-    found = report(AdviceRequest(model=GPT2.model, sweep="sweep-a"), place, trials(half))
+    quarter = half.model_copy(
+        update={"hidden_size": 192, "intermediate_size": 768, "head_dim": 16, "name": "quarter"}
+    )
+    both = [*trials(quarter), *trials(half)]
+    found = report(AdviceRequest(model=GPT2.model, sweep="sweep-a"), place, both)
     assert not found.is_asked
+    assert found.measured == half
+    assert [one.tp_degree for one in found.recommendations] == [2, 2, 2, 1, 2]
+    assert "whether 2 is better cannot be told" in found.recommendations[3].sentence
     assert {one.basis for one in found.recommendations} == {Basis.PREDICTED}
     best = found.recommendations[0].candidates[1]
     assert (best.step_time_us, best.low_us, best.high_us) == (500, 450, 550)

@@ -40,6 +40,7 @@ def test_a_small_layer_is_measured_as_it_is_at_all_batches() -> None:
     assert found is not None
     assert (found.scale, found.sweep.batch) == (1.0, BATCHES)
     assert found.sweep.tp_degree == (1, 2)
+    assert len(found.sweep.models) == 1
     assert found.estimated_s <= 75
 
 
@@ -54,6 +55,9 @@ def test_a_layer_that_is_too_large_gives_way_to_one_of_its_ratios() -> None:
         assert getattr(small, field) == pytest.approx(found.scale * getattr(big, field))
     assert small.num_attention_heads == big.num_attention_heads
     assert small.num_key_value_heads == big.num_key_value_heads
+    first, second = found.sweep.models
+    assert first == small
+    assert second.hidden_size <= small.hidden_size / 2, "it tells how far scaling is off"
 
 
 def test_more_time_takes_a_larger_layer_and_never_more_than_there_is() -> None:

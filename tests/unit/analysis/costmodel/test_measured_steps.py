@@ -1,3 +1,4 @@
+import math
 import random
 
 import pytest
@@ -57,6 +58,31 @@ def test_the_band_grows_with_the_noise() -> None:
     noisy = [(spec, time * (1.5 if spec.batch == 4 else 1)) for spec, time in STEPS]
     calm, loud = (from_steps(one, calibration="") for one in (STEPS, noisy))
     assert loud.spread > 2 * calm.spread
+
+
+def test_how_far_another_shape_is_off_is_told_by_shapes_that_were_held_out() -> None:
+    """A larger shape takes 1.5 times longer, as where a cache no longer holds it: at any degree."""
+    wide = resolve_model("gpt2").model_copy(
+        update={"hidden_size": 1536, "intermediate_size": 6144, "head_dim": 128}
+    )
+    larger = [spec.model_copy(update={"model": wide}) for spec, _ in STEPS]
+    slower = [(spec, 1.5 * true_us(spec)) for spec in larger]
+    as_fast = from_steps([*STEPS, *((spec, true_us(spec)) for spec in larger)], calibration="")
+    both = from_steps([*STEPS, *slower], calibration="")
+    assert as_fast.spread < 0.1
+    assert both.spread == pytest.approx(math.log(1.5), abs=0.1)
+    assert both.ratio_spread is not None
+    assert both.ratio_spread < 0.1, "it cancels in a ratio"
+    far, near = point("llama-2-70b", 1, 64), point("gpt2", 1, 16)
+    assert both.ratio_spread_of(near) == both.ratio_spread
+    assert (both.ratio_spread_of(far) or 0) > 1.5 * both.ratio_spread
+
+
+def test_readings_of_one_point_are_not_held_out_from_one_another() -> None:
+    again = [(spec, 1.01 * time) for spec, time in STEPS]
+    assert from_steps([*STEPS, *again], calibration="").spread == pytest.approx(
+        from_steps(STEPS, calibration="").spread, rel=0.05
+    )
 
 
 def test_a_few_points_are_no_roofline() -> None:

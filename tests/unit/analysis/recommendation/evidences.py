@@ -1,7 +1,12 @@
-from service.analysis.recommendation.evidence import Basis, Evidence
+from service.analysis.recommendation.evidence import Basis, Ends, Errors, Evidence
 
 
-def predicted(step_us: float, *, share: float = 0.1, band: float = 0.0) -> Evidence:
+def predicted(
+    step_us: float, *, share: float = 0.1, band: float = 0.0, own: float = 0.0
+) -> Evidence:
+    """`band` is what predictions of other degrees err by alike."""
+    sent = Ends(0, 0)
+    compute = Ends(step_us * (1 - band), step_us * (1 + band))
     return Evidence(
         basis=Basis.PREDICTED,
         step_us=step_us,
@@ -9,6 +14,7 @@ def predicted(step_us: float, *, share: float = 0.1, band: float = 0.0) -> Evide
         high_us=step_us * (1 + band),
         communication_share=share,
         label="layer",
+        errors=Errors(compute=compute, communication=sent, own=own),
     )
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from service.analysis.recommendation.choice import (
     Room,
     choose,
 )
-from service.analysis.recommendation.evidence import Evidence
+from service.analysis.recommendation.evidence import Ends, Errors, Evidence, speed_up
 from tests.unit.analysis.recommendation.evidences import measured, predicted
 
 ROOM = Room(memory_bytes=80, num_devices=8)
@@ -45,14 +47,14 @@ def test_latency_takes_the_largest_degree_that_still_gains() -> None:
     found = chosen({1: predicted(100), 2: predicted(60), 4: predicted(40), 8: predicted(45)})
     assert found.tp_degree == 4
     assert reason(found, 4) == "speed-up 1.50 (1.50 to 1.50) over tp_degree 2, more than 1"
-    assert "not beyond doubt more than 1" in reason(found, 8)
+    assert "speed-up 0.89 (0.89 to 0.89) over tp_degree 4, not more than 1" in reason(found, 8)
 
 
 def test_throughput_asks_for_more_than_replicas_would_give() -> None:
     evidence = {1: predicted(100), 2: predicted(60), 4: predicted(24)}
     found = chosen(evidence, objective=Objective.THROUGHPUT)
     assert found.tp_degree == 4, "superlinear, as where a cache begins to hold the weights"
-    assert "not beyond doubt more than 2" in reason(found, 2)
+    assert "over tp_degree 1, not more than 2" in reason(found, 2)
 
 
 def test_more_communication_than_the_threshold_is_not_worth_it() -> None:
@@ -74,6 +76,30 @@ def test_two_predictions_are_compared_best_with_best_and_worst_with_worst() -> N
     """They are of one model, whose errors lean the same way."""
     assert chosen({1: predicted(100, band=0.3), 2: predicted(60, band=0.3)}).tp_degree == 2
     assert chosen({1: predicted(100, band=0.1), 2: predicted(80, band=0.4)}).tp_degree == 1
+
+
+def test_what_two_predictions_err_by_each_for_itself_may_leave_it_undecided() -> None:
+    sure, unsure = (
+        chosen({1: predicted(100, band=0.5, own=own), 2: predicted(80, band=0.5, own=own)})
+        for own in (0.1, 0.2)
+    )
+    assert sure.tp_degree == 2
+    assert unsure.tp_degree == 1
+    assert [one.is_undecided for one in unsure.candidates] == [False, True, False, False]
+    assert "cannot tell: speed-up 1.25 (0.94 to 1.66)" in reason(unsure, 2)
+
+
+def test_a_slow_link_beside_fast_compute_bounds_a_ratio_and_the_other_way_round() -> None:
+    """The same compute at both degrees, the same link: but either may be off alone."""
+    alone = Errors(compute=Ends(100, 200), communication=Ends(0, 0), own=0)
+    two = Errors(compute=Ends(50, 100), communication=Ends(20, 60), own=0)
+    found = speed_up(
+        replace(predicted(150), errors=alone),
+        replace(predicted(100), errors=two),
+        rng=np.random.default_rng(0),
+    )
+    assert found.low == pytest.approx(100 / 110)
+    assert found.high == pytest.approx(200 / 120)
 
 
 def test_a_prediction_is_held_against_a_measurement_by_its_outer_ends() -> None:
