@@ -60,6 +60,11 @@ def percent(share: float | None) -> str:
     return f"{share:.0%}" if abs(share) >= 0.1 else f"{share:.1%}"  # noqa: PLR2004 - one digit more
 
 
+def signed_percent(share: float | None) -> str:
+    """A change, with one decimal and its sign; nothing at all of None."""
+    return "" if share is None else f"{share:+.1%}"
+
+
 def duration(seconds: float) -> str:
     """42 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
     whole = round(seconds)

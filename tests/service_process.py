@@ -40,6 +40,12 @@ class Client:
         answer.raise_for_status()
         return answer.json()
 
+    def send(self, path: str, body: bytes, content_type: str) -> Any:  # noqa: ANN401 - JSON
+        """JSON of a POST of something else."""
+        answer = self._http.post(path, content=body, headers={"content-type": content_type})
+        answer.raise_for_status()
+        return answer.json()
+
     def finished(self, sweep_id: str, *, poll_s: float = 0.2) -> Any:  # noqa: ANN401 - JSON
         """Wait until no trial of the sweep is left to run."""
         while True:

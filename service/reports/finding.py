@@ -35,24 +35,28 @@ class MemberReport(Frozen):
     case: str
     measure: Measure
     is_confirmed: bool
-    effect_relative: float
+    effect_relative: float | None
     normalised_effect: float | None
-    p: float | None = Field(description="Two-sided, corrected for the search; null of a suspect.")
+    p: float | None = Field(
+        description="Two-sided, corrected for the search; of a flaky or missing node the chance of "
+        "it, were it as its peers or as it was; null of a suspect."
+    )
     z: float | None = Field(description="Of a suspect: how far the newest night is off.")
-    before_us: float | None
-    after_us: float | None
+    before_us: float | None = Field(description="Level; of a flaky node on its usual nights.")
+    after_us: float | None = Field(description="Level; of a flaky node on its wild nights.")
     num_before: int | None = Field(description="Nights that it was judged by.")
-    num_after: int | None
+    num_after: int | None = Field(description="Of a missing node the nights without it.")
 
     @classmethod
     def of(cls, evidence: Evidence) -> Self:
         """Publish what a series showed."""
+        is_missing = evidence.kind is FindingKind.MISSING
         return cls(
             node=evidence.shift.node,
             case=evidence.shift.case,
             measure=evidence.measure,
             is_confirmed=evidence.is_confirmed,
-            effect_relative=evidence.shift.effect_relative,
+            effect_relative=None if is_missing else evidence.shift.effect_relative,
             normalised_effect=evidence.shift.normalised_effect,
             p=evidence.p,
             z=evidence.z,
@@ -96,7 +100,10 @@ class FindingReport(Frozen):
     hardware: Hardware | None
     nodes: tuple[str, ...]
     cases: tuple[CaseReport, ...]
-    effect_relative: float = Field(description="Median over series; above 0 is slower, or noisier.")
+    effect_relative: float | None = Field(
+        description="Median over series; above 0 is slower, or noisier; of a flaky node on its "
+        "wild nights; null of a missing one."
+    )
     normalised_effect: float | None = Field(
         description="What is left once the host's slowness is divided out; null without a control."
     )

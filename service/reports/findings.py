@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Self, assert_never
 
 from sqlalchemy.orm import Session
 
@@ -37,6 +37,10 @@ SAID = {
     Cause.NODE: "the node: it changed in most of what it runs, or its control shows it too",
     Cause.LINK: "a link of the node: only what communicates changed",
     Cause.UNEXPLAINED: "not known: too few series changed to tell",
+}
+SAID_OF_A_NODE = {
+    FindingKind.FLAKY: "the node: its peers are steady",
+    FindingKind.MISSING: "the node: its peers were measured",
 }
 MOST_NAMED = 3
 
@@ -108,7 +112,7 @@ def _report(finding: StoredFinding, known: _Known) -> FindingReport:
         hardware=hardware,
         nodes=finding.nodes,
         cases=cases,
-        effect_relative=finding.effect_relative,
+        effect_relative=None if finding.kind is FindingKind.MISSING else finding.effect_relative,
         normalised_effect=finding.normalised_effect,
         covariate=finding.covariate,
         num_series=len(finding.members),
@@ -131,7 +135,8 @@ def _report(finding: StoredFinding, known: _Known) -> FindingReport:
 def _sentence(finding: StoredFinding, cases: tuple[CaseReport, ...]) -> str:
     labels = _some([case.label for case in cases], "cases")
     nodes = _some(list(finding.nodes), "nodes")
-    likely = SAID[finding.cause] + (f" {finding.covariate}" if finding.covariate else "")
+    likely = SAID_OF_A_NODE.get(finding.kind, SAID[finding.cause])
+    likely += f" {finding.covariate}" if finding.covariate else ""
     confirmed = sum(one.is_confirmed for one in finding.members)
     sure = f"{confirmed} of {len(finding.members)} series confirm it"
     return f"{labels} {_what(finding)} on {nodes}; {sure}; likely cause: {likely}"
@@ -146,6 +151,12 @@ def _what(finding: StoredFinding) -> str:
             return f"drifting to {abs(effect):.1%} {'slower' if effect > 0 else 'faster'}"
         case FindingKind.DISPERSION:
             return f"scattering {1 + effect:.2g} times as much"
+        case FindingKind.FLAKY:
+            return f"flaky, {effect:.1%} slower now and then,"
+        case FindingKind.MISSING:
+            return "missing"
+        case _:
+            assert_never(finding.kind)
 
 
 def _some(names: list[str], several: str) -> str:
@@ -176,7 +187,9 @@ def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, 
 def _reproduce(
     finding: StoredFinding, specs: dict[str, Measurable], hardware: Hardware | None
 ) -> str:
-    """Submit the case that changed most; of a control alone, the schedule's whole sweep."""
+    """Submit the case that changed most; of a control alone, or a node that is gone, all of it."""
+    if finding.kind is FindingKind.MISSING:
+        return f"tpsweep schedule run {shlex.quote(finding.policy)}"
     by_effect = sorted(finding.members, key=lambda one: -abs(one.shift.effect_relative))
     spec = next((found for one in by_effect if (found := specs.get(one.shift.case))), None)
     if not isinstance(spec, PointSpec):

@@ -8,6 +8,7 @@ from typing import assert_never
 from pydantic import JsonValue
 from sqlalchemy.orm import Session
 
+from service.figures import signed_percent
 from service.reports import findings as reports
 from service.reports.finding import FindingDetail
 from service.store.deliveries import Delivery
@@ -68,7 +69,7 @@ def _words(announcement: Announcement, finding: FindingDetail | None) -> tuple[s
     p = "" if finding.smallest_p is None else f", smallest p {finding.smallest_p:.1g}"
     left = ""
     if finding.normalised_effect is not None:
-        left = f", {finding.normalised_effect:+.1%} without the host's own slowness"
+        left = f", {signed_percent(finding.normalised_effect)} without the host's own slowness"
     night = finding.night
     judge = f"{finding.detector} version {finding.detector_version}"
     lines = [

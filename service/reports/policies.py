@@ -25,8 +25,9 @@ class PolicyReport(Frozen):
     precision: float | None = Field(description="Of those, the true ones; null before the first.")
     mistaken_per_100_series_nights: float | None
     share_slower: float | None = Field(
-        description="Of the confirmed. Nights of equal software make about as many faster as "
-        "slower: a schedule that measures the same again and again shows whether the policy leans."
+        description="Of the confirmed that have a direction. Nights of equal software make about "
+        "as many faster as slower: a schedule that measures the same again and again shows "
+        "whether the policy leans."
     )
 
 
@@ -50,5 +51,5 @@ def _report(policy: Policy) -> PolicyReport:
         mistaken_per_100_series_nights=100 * policy.num_mistaken / policy.num_series
         if policy.num_series
         else None,
-        share_slower=policy.num_slower / policy.num_confirmed if policy.num_confirmed else None,
+        share_slower=policy.num_slower / policy.num_directed if policy.num_directed else None,
     )

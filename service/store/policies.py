@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from service.analysis.findings.evidence import OF_A_NODE
 from service.analysis.findings.states import MISTAKES, Dismissal, FindingState
 from service.store.models.finding import FindingRow, JudgementRow
 
@@ -22,8 +23,10 @@ class Policy:
     num_findings: int
     num_confirmed: int
     """Findings that were confirmed at some time."""
+    num_directed: int
+    """Of the confirmed, those that could have been for the better."""
     num_slower: int
-    """Of the confirmed; on nights of equal software about half."""
+    """Of those; on nights of equal software about half."""
     dismissed: dict[Dismissal, int]
     num_true: int
     """Confirmed, and then acknowledged, fixed, recovered or dismissed as the hardware's."""
@@ -55,10 +58,12 @@ def _policy(session: Session, name: str, *, num_nights: int, num_series: int) ->
             FindingRow.dismissal,
             FindingRow.confirmed_at,
             FindingRow.effect_relative,
+            FindingRow.kind,
         ).where(FindingRow.policy == name)
     ).all()
     whole = [row for row in rows if row.dismissal is not Dismissal.MERGED]
     confirmed = [row for row in whole if row.confirmed_at is not None]
+    directed = [row for row in confirmed if row.kind not in OF_A_NODE]
     reasons = Counter(row.dismissal for row in rows if row.dismissal is not None)
     mistaken = sum(row.dismissal in MISTAKES for row in confirmed)
     undecided = sum(row.state is FindingState.CONFIRMED for row in confirmed)
@@ -68,7 +73,8 @@ def _policy(session: Session, name: str, *, num_nights: int, num_series: int) ->
         num_series=num_series,
         num_findings=len(whole),
         num_confirmed=len(confirmed),
-        num_slower=sum(row.effect_relative > 0 for row in confirmed),
+        num_directed=len(directed),
+        num_slower=sum(row.effect_relative > 0 for row in directed),
         dismissed={reason: reasons[reason] for reason in Dismissal},
         num_true=len(confirmed) - mistaken - undecided,
         num_mistaken=mistaken,

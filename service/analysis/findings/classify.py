@@ -10,7 +10,7 @@ links' where only cases that communicate changed; what it does not show is the s
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -70,6 +70,16 @@ def classify(shifts: Iterable[Shift], fleet: Fleet) -> tuple[Finding, ...]:
             found.append(finding)
             left = [shift for shift in left if shift not in explained]
     return tuple(sorted(found, key=lambda finding: (finding.night, finding.cause)))
+
+
+def of_nodes(
+    shifts: Iterable[Shift], *, together: Callable[[Shift], Hashable]
+) -> tuple[Finding, ...]:
+    """Put together what is a node's by its nature, by what the changes have in common."""
+    events: dict[Hashable, list[Shift]] = defaultdict(list)
+    for shift in shifts:
+        events[together(shift)].append(shift)
+    return tuple(_finding(Cause.NODE, event)[0] for event in events.values())
 
 
 Explained = tuple[Finding, frozenset[Shift]]

@@ -22,6 +22,15 @@ class FindingKind(StrEnum):
     DRIFT = "drift"
     DISPERSION = "dispersion"
     """It scatters more, or less; the effect is the ratio of the spreads minus 1."""
+    FLAKY = "flaky"
+    """Of a node, unlike its peers: far too slow now and then; the effect is that of those nights,
+    before and after are its usual and its wild ones."""
+    MISSING = "missing"
+    """Of a node: its peers measured and it did not; the effect is the share of it that is gone."""
+
+
+OF_A_NODE = frozenset({FindingKind.FLAKY, FindingKind.MISSING})
+"""Kinds that no level shows and only peers tell; they are never for the better."""
 
 
 class Measure(StrEnum):

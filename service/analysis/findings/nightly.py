@@ -2,18 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import assert_never
 
 from service.analysis.changepoints.parameters import DEFAULTS, DETECTOR_VERSION, Parameters
-from service.analysis.findings.classify import Cause, Finding, classify
-from service.analysis.findings.evidence import Evidence, FindingKind, evidence_of
-from service.analysis.findings.fleet import Shift
+from service.analysis.findings.classify import Cause, Finding, classify, of_nodes
+from service.analysis.findings.evidence import OF_A_NODE, Evidence, FindingKind, evidence_of
+from service.analysis.findings.fleet import Fleet, Shift
 from service.analysis.findings.history import CaseSeries, History
+from service.analysis.findings.node_faults import node_faults
 
 DETECTOR = "robust_segmentation"
-GROUPING_VERSION = 1
+GROUPING_VERSION = 2
 """Of how changes are grouped and classified; beside the detector's own."""
 
 
@@ -79,22 +81,39 @@ class NightVerdict:
     def suspect_cases(self) -> frozenset[str]:
         """What to measure again."""
         return frozenset(
-            one.shift.case for group in self.groups for one in group.members if not one.is_confirmed
+            one.shift.case
+            for group in self.groups
+            if group.kind is FindingKind.LEVEL
+            for one in group.members
+            if not one.is_confirmed
         )
 
 
 def judge_night(history: History) -> NightVerdict:
     """Judge every series up to the newest night. Pure: the same history gives the same, bitwise."""
     evidence = [one for series in history.series for one in evidence_of(series)]
+    evidence += node_faults(history)
     series = {(one.node, one.case): one for one in history.series}
     groups = [
         _group(kind, finding, found, series)
         for kind in FindingKind
         for found in [{one.shift: one for one in evidence if one.kind is kind}]
-        for finding in classify(_in_order(found), history.fleet)
+        for finding in _explained(kind, _in_order(found), history.fleet)
     ]
     ordered = sorted(groups, key=lambda one: (one.night, one.kind, one.cause, one.nodes, one.cases))
     return NightVerdict(groups=tuple(ordered), num_series=len(history.series))
+
+
+def _explained(kind: FindingKind, shifts: Sequence[Shift], fleet: Fleet) -> tuple[Finding, ...]:
+    match kind:
+        case FindingKind.LEVEL | FindingKind.DRIFT | FindingKind.DISPERSION:
+            return classify(shifts, fleet)
+        case FindingKind.FLAKY:
+            return of_nodes(shifts, together=lambda shift: shift.node)
+        case FindingKind.MISSING:
+            return of_nodes(shifts, together=lambda shift: shift.night)
+        case _:
+            assert_never(kind)
 
 
 def _in_order(shifts: Iterable[Shift]) -> list[Shift]:
@@ -122,8 +141,17 @@ def _group(
         normalised_effect=median(left) if left else None,
         covariate=finding.covariate,
         members=members,
-        inputs_hash=_hash(series[shift.node, shift.case] for shift in finding.shifts),
+        inputs_hash=_hash(_inputs(kind, finding, series)),
     )
+
+
+def _inputs(
+    kind: FindingKind, finding: Finding, series: dict[tuple[str, str], CaseSeries]
+) -> Iterable[CaseSeries]:
+    """What is told of a node rests on its peers as well."""
+    if kind in OF_A_NODE:
+        return [one for one in series.values() if one.case in finding.cases]
+    return [series[shift.node, shift.case] for shift in finding.shifts]
 
 
 def _hash(inputs: Iterable[CaseSeries]) -> str:

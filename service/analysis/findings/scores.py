@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
 from service.analysis.changepoints.noise import MAD_TO_SIGMA
 from service.analysis.changepoints.robust import Values
@@ -22,8 +23,11 @@ SMALLEST_NOISE = 0.005
 LARGEST_Z, LARGEST_EFFECT = 3.5, 0.03
 NIGHTS, NIGHTS_OF_THEM = 5, 3
 AT_ONCE = 0.10
-FLAKY_EFFECT, FLAKY_SHARE = 0.04, 0.05
-"""A node is flaky where more than this share of its results is this much above its peers'."""
+FLAKY_EFFECT, FLAKY_SHARE, FEWEST_FLAKY_NIGHTS = 0.04, 0.05, 3
+"""A node is flaky where more than this share of its results, on so many nights, is this much above
+its peers'."""
+LARGEST_FLAKY_P = 1e-3
+"""And where the others, so many as they are, are too seldom so for that to be chance."""
 
 PAST_NIGHTS, FEWEST_PAST = 20, 6
 """How far back a node without peers is held against itself."""
@@ -48,6 +52,30 @@ class Scores:
         windows = np.lib.stride_tricks.sliding_window_view(padded, NIGHTS, axis=1)
         lasting = tonight & (windows.sum(axis=2) >= NIGHTS_OF_THEM)
         return np.asarray(lasting | (np.abs(self.effect) > AT_ONCE))
+
+
+@dataclass(frozen=True, slots=True)
+class Unsteadiness:
+    """Results of each node that are far above the nights around them."""
+
+    excess: Values
+    """Each residual over the median of its neighbourhood, N by C by T."""
+    p: Values
+    """Chance of as many wild results, were the node as its peers are; N, NaN without peers."""
+
+    @property
+    def is_wild(self) -> Flags:
+        """N by C by T."""
+        return np.asarray(self.excess > np.log1p(FLAKY_EFFECT))
+
+    def is_flaky(self) -> Flags:
+        """Of each node: whether too many of its results are wild, here and there."""
+        known = np.sum(~np.isnan(self.excess), axis=(1, 2))
+        share = self.is_wild.sum(axis=(1, 2)) / np.maximum(known, 1)
+        num_nights = self.is_wild.any(axis=1).sum(axis=1)
+        is_chance = self.p > LARGEST_FLAKY_P
+        enough = (share > FLAKY_SHARE) & (num_nights >= FEWEST_FLAKY_NIGHTS)
+        return np.asarray(enough & ~is_chance)
 
 
 def residuals(times_NCT: Values) -> Values:
@@ -81,26 +109,20 @@ def past_scores(residuals_NCT: Values, cases: Sequence[int]) -> Scores:
     return Scores(effect=_median(chosen, axis=1), z=_median(z, axis=1))
 
 
-def flaky(residuals_NCT: Values) -> Flags:
-    """Of each node: whether too many of its results are far above its peers', here and there.
-
-    A node that became slow is not flaky: residuals are taken from their own neighbourhood's median.
-    """
+def unsteadiness(residuals_NCT: Values) -> Unsteadiness:
+    """Hold each result against the nights around it, so that a node that became slow is steady."""
     half = NEIGHBOURHOOD // 2
     padded = np.pad(residuals_NCT, ((0, 0), (0, 0), (half, half)), mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURHOOD, axis=2)
-    own = residuals_NCT - _median(windows, axis=3)
-    known = np.sum(~np.isnan(own), axis=(1, 2))
-    above = np.sum(own > np.log1p(FLAKY_EFFECT), axis=(1, 2))
-    return np.asarray(above > FLAKY_SHARE * np.maximum(known, 1))
-
-
-def missing_since(times_NCT: Values) -> tuple[int | None, ...]:
-    """Of each node: the first of the newest nights that it has no result on; None where it has."""
-    num_nodes, _, num_nights = times_NCT.shape
-    nights = [np.flatnonzero((~np.isnan(times_NCT[i])).any(axis=0)) for i in range(num_nodes)]
-    since = [int(known[-1]) + 1 if known.size else 0 for known in nights]
-    return tuple(None if night == num_nights else night for night in since)
+    excess = residuals_NCT - _median(windows, axis=3)
+    num_nodes = excess.shape[0]
+    known = np.sum(~np.isnan(excess), axis=(1, 2))
+    wild = np.sum(excess > np.log1p(FLAKY_EFFECT), axis=(1, 2))
+    of_others = (wild.sum() - wild + 1) / (known.sum() - known + 2)
+    p = np.minimum(num_nodes * bdtrc(wild - 1, known, of_others), 1.0)
+    return Unsteadiness(
+        excess=excess, p=p if num_nodes >= FEWEST_PEERS else np.full_like(p, np.nan)
+    )
 
 
 def _past(values_NCT: Values) -> Values:

@@ -9,18 +9,19 @@ import numpy as np
 
 from service.analysis.changepoints.robust import Values
 from service.analysis.control import ControlSummary, NoiseGrade, noise
+from service.analysis.findings.absence import absences
 from service.analysis.findings.fleet import CaseKind
-from service.analysis.findings.history import SEVERAL_NODES, History, Reading
+from service.analysis.findings.history import History, Reading
 from service.analysis.findings.scores import (
     FEWEST_PEERS,
     Scores,
-    flaky,
-    missing_since,
     past_residuals,
     past_scores,
     residuals,
     scores,
+    unsteadiness,
 )
+from service.analysis.findings.times import times_of
 
 
 class Basis(StrEnum):
@@ -60,17 +61,14 @@ class Standings:
 
 def standings(history: History, readings: Sequence[Reading]) -> Standings:
     """Judge the nodes. Those that measure now and then only have no standing of their own."""
-    nodes = [node for node in history.fleet.nodes if node != SEVERAL_NODES]
-    kinds = history.fleet.cases
-    cases = [case for case, kind in kinds.items() if kind is not CaseKind.CONTROL]
-    links = [i for i, case in enumerate(cases) if kinds[case] is CaseKind.COMMUNICATION]
-    times = _times(history, nodes, cases)
-    is_among_peers = len(nodes) >= FEWEST_PEERS
-    left = residuals(times) if is_among_peers else past_residuals(times)
+    times, kinds = times_of(history), history.fleet.cases
+    links = [i for i, case in enumerate(times.cases) if kinds[case] is CaseKind.COMMUNICATION]
+    is_among_peers = len(times.nodes) >= FEWEST_PEERS
+    left = residuals(times.us) if is_among_peers else past_residuals(times.us)
     score = scores if is_among_peers else past_scores
-    of_node, of_links = score(left, range(len(cases))), score(left, links)
+    of_node, of_links = score(left, range(len(times.cases))), score(left, links)
     grades = _grades(readings)
-    is_flaky, missing = flaky(left), missing_since(times)
+    is_flaky, absent = unsteadiness(left).is_flaky(), absences(times.us)
     return Standings(
         basis=Basis.PEERS if is_among_peers else Basis.OWN_PAST,
         nodes=tuple(
@@ -83,20 +81,11 @@ def standings(history: History, readings: Sequence[Reading]) -> Standings:
                 link_stands_out=_outstanding(of_links, i),
                 noise_grade=tuple(grades.get((name, t)) for t in range(history.num_nights)),
                 is_flaky=bool(is_flaky[i]),
-                missing_since=missing[i],
+                missing_since=None if gone is None else gone.since,
             )
-            for i, name in enumerate(nodes)
+            for i, (name, gone) in enumerate(zip(times.nodes, absent, strict=True))
         ),
     )
-
-
-def _times(history: History, nodes: Sequence[str], cases: Sequence[str]) -> Values:
-    """Raw times, nodes by cases by nights; NaN where there is none."""
-    raw = {(one.node, one.case): one.raw for one in history.series}
-    none = (None,) * history.num_nights
-    rows = [[raw.get((node, case), none) for case in cases] for node in nodes]
-    shape = (len(nodes), len(cases), history.num_nights)
-    return np.array(rows, dtype=np.float64).reshape(shape)
 
 
 def _grades(readings: Sequence[Reading]) -> Mapping[tuple[str, int], NoiseGrade]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from service.analysis.changepoints.ledger import SAME_CHANGE
-from service.analysis.findings.evidence import FindingKind
+from service.analysis.findings.evidence import OF_A_NODE, FindingKind
 from service.analysis.findings.nightly import Group
+from service.analysis.findings.node_faults import FLAKY_NIGHTS
 from service.analysis.findings.states import OPEN, Dismissal, FindingState
 
 FRESH_NIGHTS = 40
@@ -65,8 +66,23 @@ def track(groups: Sequence[Group], known: Sequence[Known], *, num_nights: int) -
 
 def _is_same(group: Group, known: Known) -> bool:
     alike = group.kind is known.kind and group.is_slower == known.is_slower
-    near = group.kind is not FindingKind.LEVEL or abs(group.night - known.night) <= SAME_CHANGE
-    return alike and near and bool(group.places & known.places)
+    return alike and _is_near(group, known) and bool(group.places & known.places)
+
+
+def _is_near(group: Group, known: Known) -> bool:
+    """A node that was there for a night is missing anew; flaky, its wild nights are other ones."""
+    apart = abs(group.night - known.night)
+    match group.kind:
+        case FindingKind.LEVEL:
+            return apart <= SAME_CHANGE
+        case FindingKind.FLAKY:
+            return apart <= FLAKY_NIGHTS
+        case FindingKind.MISSING:
+            return apart == 0
+        case FindingKind.DRIFT | FindingKind.DISPERSION:
+            return True
+        case _:
+            assert_never(group.kind)
 
 
 def _begun(group: Group, *, num_nights: int) -> Iterable[Step]:
@@ -77,7 +93,7 @@ def _begun(group: Group, *, num_nights: int) -> Iterable[Step]:
     if group.is_confirmed:
         yield Step(None, group, FindingState.CONFIRMED, _confirmed_by(group))
     else:
-        yield Step(None, group, FindingState.SUSPECT, "the newest night is far from those before")
+        yield Step(None, group, FindingState.SUSPECT, _suspected_by(group))
 
 
 def _continued(group: Group, known: Known) -> Iterable[Step]:
@@ -118,17 +134,35 @@ def _merged(known: Known, first: Known) -> Step:
 
 
 def _gone(known: Known) -> Iterable[Step]:
-    """Nothing shows it any more. What somebody has decided on is left to them."""
+    """Nothing shows it any more. A level that somebody has decided on is left to them."""
     if known.state is FindingState.SUSPECT:
         yield Step(known.id, None, FindingState.RECOVERED, "the suspicion is gone")
     elif known.state is FindingState.CONFIRMED and known.kind is FindingKind.LEVEL:
         reason = "with later nights known the detector no longer finds it"
         yield Step(known.id, None, FindingState.DISMISSED, reason, Dismissal.WITHDRAWN)
-    elif known.state is FindingState.CONFIRMED:
+    elif known.state is FindingState.CONFIRMED or _is_seen_to_end(known):
         reason = "the newest nights no longer show it"
         yield Step(known.id, None, FindingState.RECOVERED, reason)
 
 
+def _is_seen_to_end(known: Known) -> bool:
+    """Whether nights tell of themselves that it is over, whatever somebody said of it."""
+    return known.kind in OF_A_NODE and known.state in OPEN
+
+
+def _suspected_by(group: Group) -> str:
+    if group.kind is FindingKind.MISSING:
+        return _absent(group)
+    return "the newest night is far from those before"
+
+
+def _absent(group: Group) -> str:
+    nights = max(one.num_after or 0 for one in group.members)
+    return f"not measured on {nights} {'night' if nights == 1 else 'nights'} that others were"
+
+
 def _confirmed_by(group: Group) -> str:
+    if group.kind is FindingKind.MISSING:
+        return _absent(group)
     confirmed = sum(one.is_confirmed for one in group.members)
     return f"confirmed by {confirmed} of {len(group.members)} series"

@@ -9,6 +9,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.cli.wire.findings import FindingDetail
+from service.figures import signed_percent
 
 app = typer.Typer(no_args_is_help=True, help="Look at a finding, and decide on it.")
 
@@ -82,10 +83,10 @@ def _describe(found: FindingDetail) -> None:
     labels = [case.label for case in found.cases]
     for one in found.members:
         nights = "" if one.num_before is None else f"{one.num_before} / {one.num_after}"
-        left = "" if one.normalised_effect is None else f"{one.normalised_effect:+.1%}"
+        left = signed_percent(one.normalised_effect)
         p = "suspect" if one.p is None else f"{one.p:.1g}"
         label = labels[0] if len(labels) == 1 else one.case
-        effect = f"{one.effect_relative:+.1%}"
+        effect = signed_percent(one.effect_relative)
         table.add_row(*map(cell, (one.node, label, effect, left, p, nights)))
     show_table(console, table, empty="")
     for difference in found.differences:

@@ -8,10 +8,11 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson, Limit
 from service.cli.terminal import cell, new_table, print_json, show_table
 from service.cli.wire.findings import Finding
+from service.figures import signed_percent
 
 app = typer.Typer()
 
-COLUMNS = ("finding", "since (UTC)", "state", "cause", "effect", "what and where")
+COLUMNS = ("finding", "since (UTC)", "state", "kind", "cause", "effect", "what and where")
 OPEN = ("suspect", "confirmed", "acknowledged", "fixed")
 
 
@@ -45,7 +46,8 @@ def findings(
         return
     table = new_table("", COLUMNS, right=("finding", "effect"))
     for one in found.read(Finding):
-        since, effect = f"{one.night.at:%Y-%m-%d %H:%M}", f"{one.effect_relative:+.1%}"
-        row = (one.id, since, one.state, one.cause, effect, one.sentence)
+        since = f"{one.night.at:%Y-%m-%d %H:%M}"
+        effect = signed_percent(one.effect_relative)
+        row = (one.id, since, one.state, one.kind, one.cause, effect, one.sentence)
         table.add_row(*map(cell, row))
     show_table(Console(), table, empty="nothing changed")

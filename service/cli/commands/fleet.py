@@ -9,6 +9,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson
 from service.cli.terminal import cell, new_table, print_json, say, show_table
 from service.cli.wire.fleet import Fleet, NodeStanding
+from service.figures import signed_percent
 
 app = typer.Typer()
 
@@ -44,15 +45,17 @@ def fleet(
         title = f"{one.policy} on {kind}, each node against {against}"
         table = new_table(title, COLUMNS, right=("score", "links"))
         for node in one.nodes:
-            scores = (_percent(node.newest_score), _percent(node.newest_link_score))
-            row = (node.node, *scores, node.noise_grade or "-", _bars(node), _notes(node))
+            scores = map(signed_percent, (node.newest_score, node.newest_link_score))
+            row = (
+                node.node,
+                *(score or "-" for score in scores),
+                node.noise_grade or "-",
+                _bars(node),
+                _notes(node),
+            )
             table.add_row(*map(cell, row))
         show_table(console, table, empty="no node measures regularly")
         say(console, one.sentence, "bold")
-
-
-def _percent(score: float | None) -> str:
-    return "-" if score is None else f"{score:+.1%}"
 
 
 def _bars(node: NodeStanding) -> str:

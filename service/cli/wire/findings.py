@@ -28,7 +28,7 @@ class Finding(Wire):
     sentence: str = ""
     nodes: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
-    effect_relative: float
+    effect_relative: float | None = None
     normalised_effect: float | None = None
     num_series: int = 0
     num_confirmed: int = 0
@@ -47,7 +47,7 @@ class Member(Wire):
     case: str
     measure: str
     is_confirmed: bool
-    effect_relative: float
+    effect_relative: float | None = None
     normalised_effect: float | None = None
     p: float | None = None
     num_before: int | None = None

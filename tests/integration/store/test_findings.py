@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from service.analysis.findings.classify import Cause
+from service.analysis.findings.evidence import OF_A_NODE, FindingKind
 from service.analysis.findings.states import Dismissal, FindingState
 from service.errors import ConflictError, NotFoundError
 from service.store import findings, sweeps
@@ -20,6 +21,7 @@ from tests.unit.analysis.findings.synthetic_fleet import planted
 from tests.unit.analysis.trials import HARDWARE
 
 CONTROL_US = 50.0
+FIRST_NIGHT = 10
 SOME_NODES = slice(4, 21)
 """Of the synthetic fleet: all that have a fault, and some that have none."""
 
@@ -180,7 +182,14 @@ def test_a_fleets_faults_are_named_and_bit_equal_on_both_databases(
 ) -> None:
     told = [judged_fleet(url) for url in (sqlite_url, postgresql_url)]
     assert told[0] == told[1]
-    by_cause = {cause: [one for one in told[0] if one.cause is cause] for cause in Cause}
+    of_kind = {kind: [one for one in told[0] if one.kind is kind] for kind in FindingKind}
+    (flaky,), (missing,) = of_kind[FindingKind.FLAKY], of_kind[FindingKind.MISSING]
+    assert (flaky.nodes, missing.nodes) == ((truth.FLAKY,), (truth.MISSING,))
+    assert missing.night_sweep_id == str(truth.MISSING_FROM - FIRST_NIGHT)
+    by_cause = {
+        cause: [one for one in told[0] if one.cause is cause and one.kind not in OF_A_NODE]
+        for cause in Cause
+    }
     (slow,), (link,) = by_cause[Cause.NODE], by_cause[Cause.LINK]
     assert (slow.nodes, link.nodes) == ((truth.SLOW,), (truth.BAD_LINK,))
     (code,), (rollout,) = by_cause[Cause.CODE], by_cause[Cause.ROLL_OUT]
@@ -206,7 +215,7 @@ def judged_fleet(url: str) -> list[StoredFinding]:
         num_cases=9,
         communicating=frozenset((6, 7, 8)),
     )
-    for number in range(10, truth.NIGHTS):
+    for number in range(FIRST_NIGHT, truth.NIGHTS):
         if number == truth.NIGHTS - 1:
             made.schedule()
         made.measure(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.analysis.changepoints.detector import detect
-from service.analysis.findings.fleet import CaseKind, Fleet, Rollout, Shift
+from service.analysis.findings.fleet import CaseKind, Fleet, Rollout
+from service.analysis.findings.history import CaseSeries, History
 
 Values = NDArray[np.float64]
 
@@ -52,11 +52,11 @@ def planted(seed: int) -> Planted:
     return Planted(times, Fleet(nodes=NODES, cases=CASES, rollouts=rollouts))
 
 
-def shifts_of(planted: Planted) -> list[Shift]:
-    """What the detector confirms in each series."""
-    return [
-        Shift(node, case, point.index, point.effect_relative or 0.0)
+def history_of(planted: Planted) -> History:
+    """The same as nights that a judge is given."""
+    series = tuple(
+        CaseSeries(node, case, tuple(None if np.isnan(x) else x for x in values.tolist()), None)
         for node, of_node in zip(NODES, planted.times, strict=True)
         for case, values in zip(CASES, of_node, strict=True)
-        for point in detect(values.tolist()).change_points
-    ]
+    )
+    return History(num_nights=NIGHTS, series=series, fleet=planted.fleet)

@@ -1,10 +1,14 @@
+"""A fleet in which six things go wrong: each is named, and little else is said."""
+
 import numpy as np
 import pytest
 
-from service.analysis.findings.classify import Cause, Finding, classify
-from service.analysis.findings.scores import flaky, missing_since, residuals, scores
+from service.analysis.findings.classify import Cause
+from service.analysis.findings.evidence import FindingKind
+from service.analysis.findings.nightly import Group, judge_night
+from service.analysis.findings.scores import residuals, scores
 from tests.unit.analysis.findings import synthetic_fleet as truth
-from tests.unit.analysis.findings.synthetic_fleet import NODES, Planted, planted, shifts_of
+from tests.unit.analysis.findings.synthetic_fleet import NODES, Planted, history_of, planted
 
 
 @pytest.fixture(scope="module")
@@ -13,54 +17,75 @@ def fleet() -> Planted:
 
 
 @pytest.fixture(scope="module")
-def findings(fleet: Planted) -> tuple[Finding, ...]:
-    return classify(shifts_of(fleet), fleet.fleet)
+def findings(fleet: Planted) -> tuple[Group, ...]:
+    return judge_night(history_of(fleet)).groups
 
 
-def of(cause: Cause, findings: tuple[Finding, ...]) -> list[Finding]:
-    return [finding for finding in findings if finding.cause == cause]
+def levels(cause: Cause, findings: tuple[Group, ...]) -> list[Group]:
+    """Confirmed ones."""
+    return [
+        one
+        for one in findings
+        if (one.kind, one.cause, one.is_confirmed) == (FindingKind.LEVEL, cause, True)
+    ]
 
 
-def test_a_slow_node_is_one_finding(findings: tuple[Finding, ...]) -> None:
-    (found,) = of(Cause.NODE, findings)
+def of(kind: FindingKind, findings: tuple[Group, ...]) -> list[Group]:
+    return [one for one in findings if one.kind is kind]
+
+
+def test_a_slow_node_is_one_finding(findings: tuple[Group, ...]) -> None:
+    (found,) = levels(Cause.NODE, findings)
     assert found.nodes == (truth.SLOW,)
     assert found.night == pytest.approx(truth.SLOW_FROM, abs=2)
     assert found.effect_relative == pytest.approx(0.06, abs=0.01)
 
 
-def test_a_bad_link_is_one_finding_and_no_slow_node(findings: tuple[Finding, ...]) -> None:
-    (found,) = of(Cause.LINK, findings)
+def test_a_bad_link_is_one_finding_and_no_slow_node(findings: tuple[Group, ...]) -> None:
+    (found,) = levels(Cause.LINK, findings)
     assert found.nodes == (truth.BAD_LINK,)
-    assert found.num_shifts == 3
+    assert len(found.members) == 3
 
 
-def test_a_change_of_code_is_one_finding_on_all_nodes(findings: tuple[Finding, ...]) -> None:
-    (found,) = of(Cause.CODE, findings)
+def test_a_change_of_code_is_one_finding_on_all_nodes(findings: tuple[Group, ...]) -> None:
+    (found,) = levels(Cause.CODE, findings)
     assert found.cases == (truth.CODE_CASE,)
     assert len(found.nodes) >= 23
 
 
-def test_a_roll_out_is_blamed_on_the_version(findings: tuple[Finding, ...]) -> None:
-    (found,) = of(Cause.ROLL_OUT, findings)
+def test_a_roll_out_is_blamed_on_the_version(findings: tuple[Group, ...]) -> None:
+    (found,) = levels(Cause.ROLL_OUT, findings)
     assert found.covariate == "driver 580.1"
     assert set(found.nodes) == set(truth.UPDATED)
     assert set(found.cases) == set(truth.CHANGED_BY_DRIVER)
 
 
-def test_little_is_left_unexplained(findings: tuple[Finding, ...]) -> None:
-    assert len(of(Cause.UNEXPLAINED, findings)) <= 3
-    assert of(Cause.METHOD, findings) == []
+def test_a_flaky_node_is_one_finding_with_its_usual_and_its_wild_level(
+    findings: tuple[Group, ...],
+) -> None:
+    (found,) = of(FindingKind.FLAKY, findings)
+    assert (found.cause, found.nodes, found.is_confirmed) == (Cause.NODE, (truth.FLAKY,), True)
+    assert found.effect_relative == pytest.approx(0.15, abs=0.04)
+    for one in found.members:
+        assert one.before is not None
+        assert one.after is not None
+        assert one.after / one.before > 1.04
 
 
-def test_the_flaky_node_is_named_and_no_other(fleet: Planted) -> None:
-    is_flaky = flaky(residuals(fleet.times))
-    assert [NODES[i] for i in np.flatnonzero(is_flaky)] == [truth.FLAKY]
+def test_a_missing_node_is_one_finding_since_its_first_night_and_not_fast(
+    findings: tuple[Group, ...],
+) -> None:
+    (found,) = of(FindingKind.MISSING, findings)
+    assert (found.cause, found.nodes, found.is_confirmed) == (Cause.NODE, (truth.MISSING,), True)
+    assert found.night == truth.MISSING_FROM
+    assert len(found.cases) == 9
+    assert not any(truth.MISSING in one.nodes for one in levels(Cause.NODE, findings))
 
 
-def test_the_missing_node_is_missing_and_not_fast(fleet: Planted) -> None:
-    since = dict(zip(NODES, missing_since(fleet.times), strict=True))
-    assert since.pop(truth.MISSING) == truth.MISSING_FROM
-    assert set(since.values()) == {None}
+def test_little_is_left_unexplained(findings: tuple[Group, ...]) -> None:
+    rest = [one for one in findings if one.is_confirmed and one.cause is Cause.UNEXPLAINED]
+    assert len(rest) <= 3
+    assert levels(Cause.METHOD, findings) == []
 
 
 def test_the_slow_node_stands_out_within_three_nights_and_the_bad_link_by_its_links(

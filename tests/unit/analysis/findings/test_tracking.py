@@ -153,6 +153,32 @@ def test_a_faded_suspicion_can_still_be_confirmed(faded: Known) -> None:
     assert outcome([group("x", confirmed=False)], [faded]) == []
 
 
+@pytest.mark.parametrize("kind", [FindingKind.FLAKY, FindingKind.MISSING])
+@pytest.mark.parametrize("state", [FindingState.CONFIRMED, FindingState.ACKNOWLEDGED])
+def test_a_node_that_is_well_again_has_recovered_whatever_was_decided(
+    kind: FindingKind, state: FindingState
+) -> None:
+    assert outcome([], [known("x", kind=kind, state=state)]) == [("1", FindingState.RECOVERED)]
+
+
+def test_a_node_that_was_back_for_a_night_is_missing_anew() -> None:
+    before = known("x", kind=FindingKind.MISSING, night=90)
+    assert outcome([group("x", kind=FindingKind.MISSING, night=90)], [before]) == [
+        ("1", FindingState.CONFIRMED)
+    ]
+    assert outcome([group("x", kind=FindingKind.MISSING, night=92)], [before]) == [
+        (None, FindingState.CONFIRMED),
+        ("1", FindingState.RECOVERED),
+    ]
+
+
+def test_a_node_about_the_limit_is_not_found_flaky_every_other_night() -> None:
+    over = known("x", kind=FindingKind.FLAKY, state=FindingState.RECOVERED, night=60)
+    assert outcome([group("x", kind=FindingKind.FLAKY, night=85)], [over]) == []
+    later = [(None, FindingState.CONFIRMED)]
+    assert outcome([group("x", kind=FindingKind.FLAKY, night=95)], [over]) == later
+
+
 def test_nothing_happens_to_a_finding_twice() -> None:
     steps = track([group("x"), replace(group("x"), night=92)], [known("x")], num_nights=NIGHTS)
     ids = [step.id for step in steps if step.id is not None]
