@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from service.analysis.changepoints.robust import Values
+
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,12 @@ def absences(times_NCT: Values) -> tuple[Absence | None, ...]:
 
     Nights that nobody measured say nothing of anybody.
     """
-    is_there_NT = ~np.isnan(times_NCT).all(axis=1)
-    return tuple(_absence(is_there, is_there_NT.any(axis=0)) for is_there in is_there_NT)
+    nights = np.flatnonzero(~np.isnan(times_NCT).all(axis=(0, 1)))
+    of_nodes = (np.flatnonzero(~np.isnan(times_CT).all(axis=0)) for times_CT in times_NCT)
+    return tuple(_absence(known, nights) for known in of_nodes)
 
 
-def _absence(is_there: Values, is_measured: Values) -> Absence | None:
-    nights, known = np.flatnonzero(is_measured), np.flatnonzero(is_there)
+def _absence(known: Places, nights: Places) -> Absence | None:
     if not known.size:
         return None
     later = nights[nights > known[-1]]

@@ -1,6 +1,6 @@
 """What is wrong with a node although none of its levels changed: it is flaky, or gone.
 
-Both are told against peers: with too few of them a node cannot be told from its night.
+Both are told against peers: without any, a node cannot be told from its night.
 """
 
 from collections.abc import Iterator
