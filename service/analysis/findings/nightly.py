@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import assert_never
@@ -101,7 +101,15 @@ def judge_night(history: History) -> NightVerdict:
         for finding in _explained(kind, _in_order(found), history.fleet)
     ]
     ordered = sorted(groups, key=lambda one: (one.night, one.kind, one.cause, one.nodes, one.cases))
-    return NightVerdict(groups=tuple(ordered), num_series=len(history.series))
+    return NightVerdict(groups=tuple(_explicable(ordered)), num_series=len(history.series))
+
+
+def _explicable(groups: Sequence[Group]) -> Iterator[Group]:
+    """Leave out what is unexplained of flaky nodes alone: that they are flaky explains it."""
+    flaky = {node for one in groups if one.kind is FindingKind.FLAKY for node in one.nodes}
+    for one in groups:
+        if one.cause is not Cause.UNEXPLAINED or not flaky.issuperset(one.nodes):
+            yield one
 
 
 def _explained(kind: FindingKind, shifts: Sequence[Shift], fleet: Fleet) -> tuple[Finding, ...]:
