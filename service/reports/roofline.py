@@ -58,11 +58,11 @@ class RooflineReport(Frozen):
     num_ranks: int
     tflop_per_s: float = Field(description="Of the fastest product.")
     memory_gb_per_s: float | None = Field(
-        description="GB = 1e9 bytes, read and written together; see memory_basis."
+        description="By the faster of a copy and of reading a matrix; see memory_basis."
     )
     memory_basis: MemoryBasis | None = Field(
-        description="copy: the largest copy. one_row_product: the largest matrix, read once for a "
-        "product of one row, where a calibration had no copy."
+        description="copy: the largest copy, each byte counted once as read and once as written. "
+        "one_row_product: the largest matrix, read once for a product of one row, as decode does."
     )
     ridge_flop_per_byte: float | None = Field(
         description="Intensity from which on arithmetic decides and not memory."

@@ -14,12 +14,13 @@ from service.analysis.costmodel.gemm import (
 
 
 class MemoryBasis(StrEnum):
-    """What a memory's bandwidth was measured by."""
+    """What a memory's bandwidth was measured by: the faster of the two is nearer to its roof."""
 
     COPY = "copy"
-    """The largest copy, each byte counted once as read and once as written."""
+    """The largest copy, each byte counted once as read and once as written. Of a processor that
+    fetches a line before it overwrites it this is two thirds of what moves."""
     ONE_ROW_PRODUCT = "one_row_product"
-    """The product of one row with the largest matrix, read once: of calibrations without a copy."""
+    """The product of one row with the largest matrix, which is read once, as decode does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,13 @@ def roofline_of(
 def _memory(
     times_us: Mapping[Product, float], copy: Copy | None, *, element_bytes: int
 ) -> tuple[float | None, MemoryBasis | None]:
-    if copy is not None:
-        return copy.gb_per_s, MemoryBasis.COPY
     moved = {one: one.work(element_bytes=element_bytes).moved_bytes for one in times_us}
     single = [one for one in times_us if one.m == 1]
     largest = max(single, key=lambda one: moved[one], default=None)
-    if largest is None:
-        return None, None
-    return moved[largest] / times_us[largest] / 1e3, MemoryBasis.ONE_ROW_PRODUCT
+    found = []
+    if copy is not None:
+        found.append((copy.gb_per_s, MemoryBasis.COPY))
+    if largest is not None:
+        rate = moved[largest] / times_us[largest] / 1e3
+        found.append((rate, MemoryBasis.ONE_ROW_PRODUCT))
+    return max(found, default=(None, None))

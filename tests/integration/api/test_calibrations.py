@@ -20,11 +20,11 @@ LATENCY_US, BYTES_PER_US = 20.0, 1000.0
 
 
 def time_us(probe: Probe) -> float:
-    """A link of 1 GB/s, and a device of 100 GFLOP/s over 10 GB/s, which copies at 8."""
+    """A link of 1 GB/s, and a device of 100 GFLOP/s that reads 10 GB/s and copies 16."""
     if isinstance(probe, CollectiveProbe):
         return LATENCY_US + probe.message_bytes / BYTES_PER_US
     if isinstance(probe, CopyProbe):
-        return probe.moved_bytes / 8e3
+        return probe.moved_bytes / 16e3
     return max(probe.flops / 1e5, probe.moved_bytes / 1e4)
 
 
@@ -73,12 +73,12 @@ def test_the_roofline_shows_rates_of_products_and_of_memory(calibrated: TestClie
     lines = calibrated.get("/v1/roofline").json()["items"]
     assert [(one["dtype"], one["num_ranks"]) for one in lines] == [("float32", 1), ("float32", 2)]
     assert lines[0]["tflop_per_s"] == pytest.approx(0.1, rel=0.01)
-    assert lines[0]["memory_gb_per_s"] == pytest.approx(8)
+    assert lines[0]["memory_gb_per_s"] == pytest.approx(16)
     assert lines[0]["memory_basis"] == "copy"
     assert lines[0]["copies"] == [
-        {"copied_bytes": 1 << 26, "time_us": pytest.approx((1 << 27) / 8e3), "gb_per_s": 8.0}
+        {"copied_bytes": 1 << 26, "time_us": pytest.approx((1 << 27) / 16e3), "gb_per_s": 16.0}
     ]
-    assert lines[0]["ridge_flop_per_byte"] == pytest.approx(12.5, rel=0.02)
+    assert lines[0]["ridge_flop_per_byte"] == pytest.approx(6.25, rel=0.02)
     assert lines[0]["published"] is None
 
 
