@@ -1,12 +1,12 @@
 """Findings of nodes that are flaky or missing; going back, they are lost.
 
-Revises: 0015
+Revises: 0016
 """
 
 from alembic import op
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 
 OF_SERIES = "'level', 'drift', 'dispersion'"
 OF_NODES = "'flaky', 'missing'"
