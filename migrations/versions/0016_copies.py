@@ -1,13 +1,13 @@
 """Calibrations copy memory too.
 
-Revises: 0016
+Revises: 0015
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0016"
+revision = "0016"
+down_revision = "0015"
 
 KINDS = ("block", "collective", "gemm")
 COPY = "copy"
