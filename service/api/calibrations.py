@@ -7,12 +7,13 @@ from pydantic import BaseModel, ConfigDict
 
 from service.analysis import calibration_plan
 from service.api.auth import Reader, Submitter
-from service.api.creation import KeyHeader, Planned, create
+from service.api.creation import KeyHeader, create
 from service.api.examples import CALIBRATIONS
 from service.api.paging import Page
 from service.api.route import ApiRoute
 from service.api.state import Service, ServiceDep
 from service.reports import roofline as reports
+from service.reports.creation import Planned
 from service.reports.prediction import HardwareName
 from service.reports.roofline import RooflineReport
 from service.reports.sweeps import SweepReport

@@ -15,7 +15,7 @@ from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.reports.exporting.formats import Format, written
 from service.store import exporting
-from service.store.records import ResultRecord
+from service.store.records import FailureRecord, ResultRecord
 from service.store.result_filter import ResultFilter
 
 router = APIRouter(prefix="/v1/results", tags=["results"], route_class=ApiRoute)
@@ -48,14 +48,15 @@ def export_results(
 ) -> StreamingResponse:
     """Every result that matches, newest sweep first, however many there are.
 
-    JSON lines hold all of each, so that `POST /v1/results/import` elsewhere takes them; CSV and
-    Parquet have a row of figures. In CSV a text that a spreadsheet would run as a formula has an
-    apostrophe in front.
+    JSON lines hold all of each, then all of each trial that failed, so that
+    `POST /v1/results/import` elsewhere takes them; CSV and Parquet have a row of figures for each
+    result. In CSV a text that a spreadsheet would run as a formula has an apostrophe in front.
     """
     del caller
-    batches = _batches(service, which.as_filter(), samples=Include.SAMPLES in which.include)
+    chosen = which.as_filter()
+    batches = _batches(service, chosen, samples=Include.SAMPLES in which.include)
     return StreamingResponse(
-        written(batches, which.format),
+        written(batches, _failures(service, chosen), which.format),
         media_type=which.format.media_type,
         headers={"Content-Disposition": f'attachment; filename="results.{which.format}"'},
     )
@@ -72,6 +73,18 @@ def _batches(
             page = exporting.page(
                 session, which, limit=limit, cursor=cursor, include_samples=samples
             )
+        yield page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _failures(service: Service, which: ResultFilter) -> Iterator[Sequence[FailureRecord]]:
+    """Each read in a short transaction of its own."""
+    cursor: str | None = None
+    while True:
+        with service.sessions.reading() as session:
+            page = exporting.failures(session, which, limit=POINTS_AT_ONCE, cursor=cursor)
         yield page.items
         cursor = page.next_cursor
         if cursor is None:

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field, StringConstraints
 from sqlalchemy.orm import Session
 
-from service.analysis import plan
 from service.analysis.schedules.spec import ScheduleSpec
 from service.api.auth import Reader, Submitter
 from service.api.examples import PAUSES, SCHEDULES
@@ -15,9 +14,10 @@ from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.errors import FieldError, InvalidRequestError, NotFoundError
+from service.reports import preview as previews
 from service.reports import schedules as reports
 from service.reports.schedules import DecisionReport, ScheduleReport
-from service.store import baselines, firing, fleet, schedules
+from service.store import baselines, firing, schedules
 from workers.contract.frozen import LARGEST_LABEL, Frozen
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=ApiRoute)
@@ -142,11 +142,9 @@ def list_decisions(
 def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:
     """A schedule that the known machines could never measure is told so at once, not at night."""
     with service.sessions.reading() as session:
-        nodes = fleet.node_facts(session)
         if spec.baseline is not None:
             _refuse_unknown_baseline(session, spec.baseline)
-    expansion = plan.expand(spec.sweep, nodes=nodes, max_points=service.settings.max_points)
-    plan.refuse_nothing_left(expansion)
+        previews.planned(session, spec.sweep, max_points=service.settings.max_points)
 
 
 def _refuse_unknown_baseline(session: Session, name: str) -> None:

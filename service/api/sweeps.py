@@ -5,9 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field
 
-from service.analysis import plan
 from service.api.auth import Reader, Submitter
-from service.api.creation import KeyHeader, Planned, create
+from service.api.creation import KeyHeader, create
 from service.api.examples import SWEEPS
 from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment, Tag
@@ -15,6 +14,7 @@ from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.reports import preview as previews
 from service.reports import sweeps as reports
+from service.reports.creation import Planned
 from service.reports.preview import PreviewReport
 from service.reports.sweeps import PointReport, SweepReport
 from service.store import sweeps
@@ -128,6 +128,4 @@ def retry_sweep(sweep_id: str, service: ServiceDep, caller: Submitter) -> SweepR
 
 def _planned(service: Service, spec: SweepSpec) -> Planned:
     with service.sessions.reading() as session:
-        expansion = previews.expand(session, spec, max_points=service.settings.max_points)
-    plan.refuse_nothing_left(expansion)
-    return spec, expansion
+        return previews.planned(session, spec, max_points=service.settings.max_points)

@@ -76,7 +76,7 @@ def _shown(
         "baselines.html",
         status=200 if error is None else error.status,
         found=found,
-        newest=newest,
+        newest=[one for one in newest if not one.is_calibration],
         values={"name": "", "sweep": "", "note": ""} | dict(fields),
         error=error,
     )

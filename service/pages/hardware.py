@@ -18,6 +18,7 @@ from service.pages.visitor import Reader
 from service.reports import curves as curve_reports
 from service.reports import fleet as fleet_reports
 from service.reports import nodes as node_reports
+from service.reports import roofline
 from service.reports.curves import CurvePointReport, CurveReport
 from service.reports.fleet import FleetReport
 from workers.contract.axes import CollectiveImpl
@@ -50,12 +51,14 @@ def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Respons
             CurveReport.of(curve)
             for curve in curve_reports.found(session, hardware=None, operation=None)
         ]
+        rooflines = roofline.found(session, hardware=None)
     return page(
         request,
         "hardware.html",
         nodes=nodes,
         fleets=[(one, sparks(one)) for one in fleets],
         groups=grouped(curves),
+        rooflines=rooflines,
     )
 
 

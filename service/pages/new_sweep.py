@@ -7,20 +7,20 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from service.analysis import plan
 from service.errors import InvalidRequestError, ServiceError
 from service.pages import forms, sweep_form
-from service.pages.forms import FieldsDep
-from service.pages.house import HouseDep
+from service.pages.forms import Fields, FieldsDep
+from service.pages.house import House, HouseDep
 from service.pages.page import go_to, page
 from service.pages.route import PageRoute
 from service.pages.sweep_form import BOXES, STARTING_POINTS
 from service.pages.visitor import Submitter
+from service.reports import creation
 from service.reports import preview as previews
 from service.reports import sweeps as reports
+from service.reports.creation import Asker, Planned
 from service.reports.preview import PreviewReport
-from service.store import sweeps
-from service.store.idempotency import IdempotencyKey, hash_of
+from workers.contract.canonical import sha256_of
 from workers.contract.presets import PRESETS
 from workers.contract.sweep import SweepSpec
 
@@ -76,23 +76,22 @@ def submit(request: Request, house: HouseDep, visitor: Submitter, fields: Fields
     """Queue the sweep; sent twice as it is, it is queued once."""
     try:
         spec = sweep_form.parse(fields)
-        with house.sessions.reading() as session:
-            expansion = previews.expand(session, spec, max_points=house.settings.max_points)
-        plan.refuse_nothing_left(expansion)
+        asker = Asker(visitor.caller.id, visitor.caller.name, _key(spec, fields))
+        report = creation.create(house.sessions, spec, asker, plan=lambda: _planned(house, spec))
     except ServiceError as error:
         return _form(request, fields, error=error)
-    digest = hash_of(spec)
-    key = IdempotencyKey(visitor.caller.id, f"form {fields.get('key', '')[:64]} {digest}", digest)
-    with house.sessions.writing() as session:
-        sweep = sweeps.create(
-            session,
-            spec,
-            created_by=visitor.caller.name,
-            seed=secrets.randbits(31),
-            expansion=expansion,
-            idempotency=key,
-        )
-    return go_to(f"/sweeps/{sweep.id}")
+    return go_to(f"/sweeps/{report.id}")
+
+
+def _key(spec: SweepSpec, fields: Fields) -> str:
+    """Of one form with one content: what was changed since is another sweep."""
+    digest = sha256_of(spec.model_dump(mode="json"))
+    return f"form {fields.get('key', '')[:64]} {digest}"
+
+
+def _planned(house: House, spec: SweepSpec) -> Planned:
+    with house.sessions.reading() as session:
+        return previews.planned(session, spec, max_points=house.settings.max_points)
 
 
 def _form(

@@ -22,6 +22,7 @@ from service.pages import (
     sweep_actions,
     sweeps,
     tokens,
+    webhooks,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -40,6 +41,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     schedules.router,
     baselines.router,
     tokens.router,
+    webhooks.router,
     sign_in.router,
     static_files.router,
 )

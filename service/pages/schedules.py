@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.analysis import plan
 from service.analysis.schedules.spec import CatchUp, Overlap, ScheduleSpec
 from service.errors import ServiceError
 from service.pages import forms
@@ -47,8 +46,7 @@ def create(request: Request, house: HouseDep, visitor: Submitter, fields: Fields
     try:
         with house.sessions.reading() as session:
             spec = _spec(session, fields)
-            expansion = previews.expand(session, spec.sweep, max_points=house.settings.max_points)
-        plan.refuse_nothing_left(expansion)
+            previews.planned(session, spec.sweep, max_points=house.settings.max_points)
         with house.sessions.writing() as session:
             schedules.create(session, spec, created_by=visitor.caller.name)
     except ServiceError as error:
@@ -135,7 +133,7 @@ def _shown(
         "schedules.html",
         status=200 if error is None else error.status,
         found=found,
-        newest=newest,
+        newest=[one for one in newest if not one.is_calibration],
         pinned=pinned,
         values=empty | dict(fields),
         error=error,

@@ -1,6 +1,5 @@
 """One sweep: how far it is, what came out, what failed, and what made it."""
 
-import json
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -8,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from service.access.doors import Access
-from service.pages import sweep_charts, sweep_table
+from service.pages import calibration, sweep_charts, sweep_table
+from service.pages.curl import curl
 from service.pages.facets import Facet
 from service.pages.house import HouseDep
 from service.pages.page import page
@@ -19,7 +19,6 @@ from service.pages.visitor import Reader
 from service.reports import breakeven, results, sweeps
 from service.reports.sweeps import OVER
 from service.store.states import EventKind, PointState
-from workers.contract.sweep import SweepSpec
 
 router = APIRouter(route_class=PageRoute)
 
@@ -74,6 +73,9 @@ def sweep_page(
     del visitor
     with house.sessions.reading() as session:
         sweep = sweeps.find(session, sweep_id)
+        again = curl(sweep.spec, str(request.base_url), needs_token=house.access is Access.TOKEN)
+        if sweep.is_calibration:
+            return calibration.shown(request, session, sweep, curl=again)
         spec = sweep.grid
         facet = Facet.of(spec, view.asked)
         chosen = facet.as_filter(sweep_id)
@@ -111,8 +113,8 @@ def sweep_page(
         columns=list(Sorting),
         failed=(*failed[:MOST_LISTED], *partial.items),
         rejected=rejected,
-        others=[other for other in others if other.id != sweep.id],
-        curl=curl(spec, str(request.base_url), needs_token=house.access is Access.TOKEN),
+        others=[one for one in others if one.id != sweep.id and not one.is_calibration],
+        curl=again,
         is_cut=len(measured) == MOST_RESULTS,
     )
 
@@ -131,16 +133,4 @@ def progress_fragment(
         sweep=sweep,
         is_over=sweep.state in OVER,
         event_kinds=list(EventKind),
-    )
-
-
-def curl(spec: SweepSpec, base_url: str, *, needs_token: bool) -> str:
-    """The request that makes the same sweep again."""
-    body = json.dumps(
-        spec.model_dump(mode="json", exclude_defaults=True), indent=1, ensure_ascii=False
-    )
-    token = ' -H "Authorization: Bearer $TPSWEEP_TOKEN"' if needs_token else ""
-    return (
-        f"curl -X POST {base_url}v1/sweeps{token} "
-        f"-H 'Content-Type: application/json' --data @- <<'JSON'\n{body}\nJSON"
     )

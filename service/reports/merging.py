@@ -1,4 +1,4 @@
-"""JSON lines of results from another instance: all checked first, then merged batch by batch."""
+"""JSON lines from another instance: all checked first, then merged batch by batch."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 from service.errors import FieldError, UnreadableFileError
 from service.store import merging
 from service.store.engine import Sessions
-from service.store.records import ResultRecord
+from service.store.records import FAILURE, RECORD, RESULT, Record
 from workers.contract.frozen import Frozen
 
 LONGEST_LINE = 64 << 20
@@ -37,7 +37,7 @@ class MergeReport(Frozen):
     sentence: str
 
 
-Numbered = tuple[int, ResultRecord]
+Numbered = tuple[int, Record]
 """A line's number, from 1, and what it says."""
 
 
@@ -107,18 +107,18 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _read(line: bytes) -> ResultRecord:
+def _read(line: bytes) -> Record:
     if len(line) > LONGEST_LINE:
         raise ValueError(f"it is longer than {LONGEST_LINE} bytes")
     if _NUL in line:
         raise ValueError("text may not contain the character NUL")
-    return ResultRecord.model_validate_json(line, strict=False)
+    return RECORD.validate_json(line, strict=False)
 
 
 def _told(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False, include_input=False)[0]
-    where = "".join(f"/{part}" for part in first["loc"])
+    where = "".join(f"/{part}" for part in first["loc"] if part not in {RESULT, FAILURE})
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{where}: {first['msg'].removeprefix('Value error, ')}{more}".removeprefix(": ")

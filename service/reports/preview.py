@@ -40,3 +40,10 @@ class PreviewReport(Frozen):
 def expand(session: Session, spec: SweepSpec, *, max_points: int) -> Expansion:
     """Judge every combination against the nodes that are known. Raises as `plan.expand` does."""
     return plan.expand(spec, nodes=fleet.node_facts(session), max_points=max_points)
+
+
+def planned(session: Session, spec: SweepSpec, *, max_points: int) -> tuple[SweepSpec, Expansion]:
+    """The same for a sweep that is to be queued. InvalidSpecError where nothing of it is left."""
+    expansion = expand(session, spec, max_points=max_points)
+    plan.refuse_nothing_left(expansion)
+    return spec, expansion

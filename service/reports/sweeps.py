@@ -13,7 +13,7 @@ from service.store.pages import Page
 from service.store.points import Point
 from service.store.states import PointState, SweepState, TrialState
 from service.store.sweeps import Sweep
-from workers.contract.calibration import AnySweepSpec
+from workers.contract.calibration import AnySweepSpec, CalibrationSpec
 from workers.contract.frozen import Frozen
 from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
@@ -57,6 +57,11 @@ class SweepReport(Frozen):
     cancel_requested_at: datetime | None
     finished_at: datetime | None
     spec: AnySweepSpec
+
+    @property
+    def is_calibration(self) -> bool:
+        """Whether it is of probes, and has no grid."""
+        return isinstance(self.spec, CalibrationSpec)
 
     @property
     def grid(self) -> SweepSpec:

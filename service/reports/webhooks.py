@@ -55,6 +55,7 @@ class CreatedWebhookReport(WebhookReport):
     secret: str | None = Field(
         description="What messages are signed with, as Standard Webhooks has it; null where not."
     )
+    warning: str = Field(description="What keeps messages from arriving for now; empty if nothing.")
 
 
 class DeliveryReport(Frozen):
@@ -87,9 +88,15 @@ class DeliveryReport(Frozen):
         )
 
 
-def created(webhook: Webhook) -> CreatedWebhookReport:
+def created(webhook: Webhook, *, warning: str) -> CreatedWebhookReport:
     """Report a new one with its secret."""
-    return CreatedWebhookReport(**dict(WebhookReport.of(webhook)), secret=webhook.secret)
+    shown = dict(WebhookReport.of(webhook))
+    return CreatedWebhookReport(**shown, secret=webhook.secret, warning=warning)
+
+
+def list_all(session: Session) -> list[WebhookReport]:
+    """Every place, by name."""
+    return [WebhookReport.of(one) for one in webhooks.list_all(session)]
 
 
 def deliveries(

@@ -1,7 +1,5 @@
 """Curves of collective times over message sizes that were brought in from elsewhere."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +14,7 @@ from service.store.clock import db_now
 from service.store.ids import new_id
 from service.store.models.curve import CurveRow
 from workers.contract.axes import CollectiveImpl
+from workers.contract.canonical import sha256_of
 
 
 class Origin(StrEnum):
@@ -49,8 +48,11 @@ class Curve:
 def add(
     session: Session, table: Table, *, hardware: str, source: str, imported_by: str
 ) -> tuple[Curve, bool]:
-    """Keep a table, and say whether it is new; of the same figures there is one on a hardware."""
-    digest = content_sha256(table)
+    """Keep a table, and say whether it is new.
+
+    Of the same figures, however their file was laid out, there is one on a hardware.
+    """
+    digest = sha256_of(asdict(table))
     values = {
         "id": new_id(),
         "hardware": hardware,
@@ -94,12 +96,6 @@ def list_all(
 def hardware_names(session: Session) -> list[str]:
     """Names under which there are curves."""
     return list(session.scalars(select(CurveRow.hardware).distinct().order_by(CurveRow.hardware)))
-
-
-def content_sha256(table: Table) -> str:
-    """The same for two files that say the same, however they are laid out."""
-    canonical = json.dumps(asdict(table), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _curve(row: CurveRow) -> Curve:

@@ -1,5 +1,6 @@
 """Messages: written with what they tell, taken by one sender at a time, tried again for days."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -61,13 +62,17 @@ def find(session: Session, delivery_id: str) -> Delivery:
     return _delivery(row)
 
 
-def take(session: Session) -> Delivery | None:
-    """Begin an attempt at the message that waits longest; None where none is due."""
+def take(session: Session, *, besides: Collection[str] = ()) -> Delivery | None:
+    """Begin an attempt at the message that waits longest; None where none is due.
+
+    Messages to the webhooks with the ids `besides` are left alone.
+    """
     chosen = (
         select(DeliveryRow.id)
         .where(
             DeliveryRow.state == DeliveryState.PENDING,
             DeliveryRow.next_attempt_at <= db_now(session),
+            DeliveryRow.webhook_id.not_in(besides),
         )
         .order_by(DeliveryRow.next_attempt_at, DeliveryRow.id)
         .limit(1)

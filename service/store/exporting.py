@@ -1,4 +1,4 @@
-"""Results with all they hang on, page by page, for another instance or a table."""
+"""Results and failures with all they hang on, page by page, for another instance or a table."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,16 +6,24 @@ from dataclasses import dataclass
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
-from service.store import results, samples
+from service.store import failed_points, results, samples
+from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow
-from service.store.models.trial import TrialRow
+from service.store.models.trial import AttemptRow, TrialRow
 from service.store.pages import Page
-from service.store.records import PointRecord, ResultRecord, SweepRecord, TrialRecord
+from service.store.records import (
+    AttemptRecord,
+    FailureRecord,
+    PointRecord,
+    ResultRecord,
+    SweepRecord,
+    TrialRecord,
+)
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial
-from workers.contract.hardware import DeviceFacts
+from workers.contract.hardware import DeviceFacts, Hardware
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,27 @@ def page(
     if include_samples:
         records = [_with_samples(session, record) for record in records]
     return Page(tuple(records), found.next_cursor)
+
+
+def failures(
+    session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
+) -> Page[FailureRecord]:
+    """Failed trials of some points, newest first."""
+    found = failed_points.trials(session, which, limit=limit, cursor=cursor)
+    trials = _trials(session, [trial_id for trial_id, _ in found.items])
+    attempts = _attempts(session, trials)
+    sweeps = _sweeps(session, {sweep_id for _, sweep_id in found.items})
+    hardware = _hardware(session, {one.hardware_key for one in sweeps.values()})
+    records = tuple(
+        FailureRecord(
+            sweep=sweeps[sweep_id],
+            trial=trials[trial_id],
+            hardware=hardware.get(sweeps[sweep_id].hardware_key or ""),
+            attempts=tuple(attempts[trial_id]),
+        )
+        for trial_id, sweep_id in found.items
+    )
+    return Page(records, found.next_cursor)
 
 
 def _record(trial: MeasuredTrial, around: _Around) -> ResultRecord:
@@ -138,3 +167,21 @@ def _devices(
     chosen = select(ResultRow.trial_id, ResultRow.point_id, ResultRow.devices)
     rows = session.execute(chosen.where(ResultRow.trial_id.in_(ids)))
     return {(row.trial_id, row.point_id): row.devices for row in rows}
+
+
+def _attempts(session: Session, ids: Iterable[str]) -> dict[str, list[AttemptRecord]]:
+    """By trial, in their order."""
+    columns = AttemptRow.__table__.c
+    chosen = select(*columns).where(columns.trial_id.in_(ids))
+    found: dict[str, list[AttemptRecord]] = {}
+    for row in session.connection().execute(chosen.order_by(columns.trial_id, columns.attempt)):
+        given = {name: getattr(row, name) for name in AttemptRecord.model_fields}
+        found.setdefault(row.trial_id, []).append(AttemptRecord.model_validate(given))
+    return found
+
+
+def _hardware(session: Session, keys: Iterable[str | None]) -> dict[str, Hardware]:
+    known = [key for key in keys if key is not None]
+    chosen = select(HardwareRow.hardware_key, HardwareRow.facts)
+    rows = session.execute(chosen.where(HardwareRow.hardware_key.in_(known)))
+    return {row.hardware_key: row.facts for row in rows}

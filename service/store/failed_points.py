@@ -1,4 +1,4 @@
-"""Points that were tried and gave no result, by the same filter as results."""
+"""Points that were tried and gave no result, and trials that failed, by the filter of results."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,12 +11,15 @@ from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
+from service.store.pages import Page, cut, decode_cursor
 from service.store.result_filter import ResultFilter, about_points
 from service.store.states import TrialState
 from workers.contract.axes import Kind
 from workers.contract.point import PointSpec
 
 MOST = 10_000
+_OWNER = func.coalesce(PointRow.paired_with, PointRow.id)
+"""Of a point: whose trials are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,7 @@ def find(session: Session, which: ResultFilter) -> list[FailedPoint]:
     """
     if which.versions:
         return []
-    owner = func.coalesce(PointRow.paired_with, PointRow.id)
-    failed = [TrialRow.point_id == owner, TrialRow.state == TrialState.FAILED]
+    failed = [TrialRow.point_id == _OWNER, TrialRow.state == TrialState.FAILED]
     chosen = (
         select(PointRow.id, PointRow.spec, PointRow.spec_key, SweepRow.hardware_key)
         .join(SweepRow, SweepRow.id == PointRow.sweep_id)
@@ -54,6 +56,39 @@ def find(session: Session, which: ResultFilter) -> list[FailedPoint]:
     )
     rows = session.connection().execute(chosen, which.parameters)
     return [FailedPoint(row.id, row.spec, row.spec_key, row.hardware_key or "") for row in rows]
+
+
+def trials(
+    session: Session, which: ResultFilter, *, limit: int, cursor: str | None = None
+) -> Page[tuple[str, str]]:
+    """Failed trials of points that the filter means, newest first: their ids and their sweeps'."""
+    if which.versions:
+        return Page((), None)
+    of_such_a_point = (
+        select(1)
+        .select_from(PointRow)
+        .join(SweepRow, SweepRow.id == PointRow.sweep_id)
+        .where(
+            PointRow.sweep_id == TrialRow.sweep_id,
+            TrialRow.point_id == _OWNER,
+            PointRow.kind == Kind.BLOCK.value,
+            *about_points(which.asked),
+            *_about_sweeps(which.asked),
+        )
+    )
+    chosen = select(TrialRow.id, TrialRow.sweep_id).where(
+        TrialRow.state == TrialState.FAILED,
+        exists(of_such_a_point),
+        *_about_trials(which.asked),
+    )
+    if cursor is not None:
+        (last,) = decode_cursor(cursor, filters=("failures", which), types=(str,))
+        chosen = chosen.where(TrialRow.id < last)
+    rows = session.connection().execute(
+        chosen.order_by(TrialRow.id.desc()).limit(limit + 1), which.parameters
+    )
+    ids = [(row.id, row.sweep_id) for row in rows]
+    return cut(ids, limit=limit, key=lambda one: (one[0],), filters=("failures", which))
 
 
 def _about_sweeps(asked: Collection[str]) -> list[ColumnElement[bool]]:

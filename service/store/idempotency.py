@@ -1,7 +1,5 @@
 """A repeated request is the same request: the first under a key decides what it stands for."""
 
-import hashlib
-import json
 from dataclasses import dataclass
 
 from sqlalchemy import insert, select
@@ -11,7 +9,6 @@ from sqlalchemy.orm import Session
 from service.errors import IdempotencyMismatchError
 from service.store.clock import db_now
 from service.store.models.sweep import IdempotencyKeyRow
-from workers.contract.calibration import AnySweepSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +18,6 @@ class IdempotencyKey:
     principal: str
     key: str
     body_hash: str
-
-
-def hash_of(spec: AnySweepSpec) -> str:
-    """The same for two bodies that mean the same."""
-    canonical = json.dumps(spec.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def reserve(session: Session, *, principal: str, key: str, body_hash: str, sweep_id: str) -> str:

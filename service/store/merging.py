@@ -1,4 +1,4 @@
-"""Results of another instance, merged by id: what is there stays as it is."""
+"""Results and failures of another instance, merged by id: what is there stays as it is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from service.errors import ConflictError
-from service.store import fleet, samples
+from service.store import fleet, merged_rows, samples
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import ReplicateRow, SweepRow
-from service.store.models.trial import TrialRow
-from service.store.records import ResultRecord
+from service.store.models.trial import AttemptRow, TrialRow
+from service.store.records import FailureRecord, Record, ResultRecord
 from service.store.states import TrialState
 from service.store.submission import insert_tags, point_row, sweep_row
 
@@ -42,7 +42,7 @@ class _Known:
     hardware: set[str] = field(default_factory=set)
 
 
-def merge(session: Session, records: Sequence[ResultRecord]) -> list[Outcome]:
+def merge(session: Session, records: Sequence[Record]) -> list[Outcome]:
     """Store what is not there yet; say of each what became of it.
 
     A record that contradicts what is there is left out: ids that stand for something else, or a
@@ -52,8 +52,8 @@ def merge(session: Session, records: Sequence[ResultRecord]) -> list[Outcome]:
     return [_outcome(session, record, known) for record in records]
 
 
-def _outcome(session: Session, record: ResultRecord, known: _Known) -> Outcome:
-    if (record.trial.id, record.point_id) in known.results:
+def _outcome(session: Session, record: Record, known: _Known) -> Outcome:
+    if _is_known(record, known):
         return Outcome()
     try:
         _refuse_contradictions(record, known)
@@ -68,7 +68,18 @@ def _outcome(session: Session, record: ResultRecord, known: _Known) -> Outcome:
     return Outcome(is_new=True)
 
 
-def _refuse_contradictions(record: ResultRecord, known: _Known) -> None:
+def _is_known(record: Record, known: _Known) -> bool:
+    if isinstance(record, ResultRecord):
+        return (record.trial.id, record.point_id) in known.results
+    return known.trials.get(record.trial.id) == _own(record)
+
+
+def _own(record: Record) -> tuple[str, str, TrialState]:
+    """What a trial stands for."""
+    return record.sweep.id, record.trial.points[0].id, record.state
+
+
+def _refuse_contradictions(record: Record, known: _Known) -> None:
     sweep, trial = record.sweep, record.trial
     if not known.sweeps.get(sweep.id, True):
         raise ConflictError(f"sweep {sweep.id} is still being measured here")
@@ -76,15 +87,33 @@ def _refuse_contradictions(record: ResultRecord, known: _Known) -> None:
         here = known.points.get(point.id)
         if here is not None and here != (sweep.id, point.position, point.spec.spec_key):
             raise ConflictError(f"point {point.id} stands for something else here")
-    own = (sweep.id, trial.points[0].id, TrialState.SUCCEEDED)
+    own = _own(record)
     if known.trials.get(trial.id, own) != own:
-        raise ConflictError(f"trial {trial.id} stands for something else here, or failed here")
+        what = f"trial {trial.id} stands for something else here, or ended another way"
+        raise ConflictError(what)
 
 
-def _insert(session: Session, record: ResultRecord, known: _Known) -> None:
+def _insert(session: Session, record: Record, known: _Known) -> None:
+    _insert_sweep(session, record, known)
+    _insert_trial(session, record, known)
     connection = session.connection()
-    sweep, trial = record.sweep, record.trial
-    if record.hardware_key not in known.hardware:
+    if isinstance(record, FailureRecord):
+        connection.execute(insert(AttemptRow), merged_rows.attempt_rows(record))
+        return
+    connection.execute(insert(ResultRow), merged_rows.result_row(record))
+    if record.samples is not None:
+        samples.insert_all(
+            session,
+            record.trial.id,
+            record.point_id,
+            passes=record.samples,
+            collectives=record.collectives or (),
+        )
+
+
+def _insert_sweep(session: Session, record: Record, known: _Known) -> None:
+    sweep = record.sweep
+    if record.hardware is not None and record.hardware.hardware_key not in known.hardware:
         fleet.note_hardware(session, record.hardware)
     if sweep.id not in known.sweeps:
         row = sweep_row(
@@ -99,10 +128,15 @@ def _insert(session: Session, record: ResultRecord, known: _Known) -> None:
         )
         over = {
             "hardware_key": sweep.hardware_key,
-            "finished_at": sweep.finished_at or record.created_at,
+            "finished_at": sweep.finished_at or record.ended_at,
         }
-        connection.execute(insert(SweepRow), row | over)
+        session.connection().execute(insert(SweepRow), row | over)
         insert_tags(session, sweep.id, sweep.spec)
+
+
+def _insert_trial(session: Session, record: Record, known: _Known) -> None:
+    connection = session.connection()
+    sweep, trial = record.sweep, record.trial
     if (sweep.id, trial.replicate) not in known.replicates:
         connection.execute(insert(ReplicateRow), {"sweep_id": sweep.id, "number": trial.replicate})
     for place, point in enumerate(trial.points):
@@ -111,80 +145,23 @@ def _insert(session: Session, record: ResultRecord, known: _Known) -> None:
             first = {"paired_with": trial.points[0].id} if place else {}
             connection.execute(insert(PointRow), row | first)
     if trial.id not in known.trials:
-        connection.execute(insert(TrialRow), _trial_row(record))
-    connection.execute(insert(ResultRow), _result_row(record))
-    if record.samples is not None:
-        samples.insert_all(
-            session,
-            trial.id,
-            record.point_id,
-            passes=record.samples,
-            collectives=record.collectives or (),
-        )
+        connection.execute(insert(TrialRow), merged_rows.trial_row(record))
 
 
-def _trial_row(record: ResultRecord) -> dict[str, object]:
-    trial = record.trial
-    return {
-        "id": trial.id,
-        "sweep_id": record.sweep.id,
-        "point_id": trial.points[0].id,
-        "pair_point_id": trial.points[1].id if len(trial.points) > 1 else None,
-        "kind": trial.kind,
-        "replicate": trial.replicate,
-        "position": trial.position,
-        "state": TrialState.SUCCEEDED,
-        "attempt": trial.attempt,
-        "num_charged": trial.attempt,
-        "ready_at": record.sweep.created_at,
-        "started_at": trial.started_at,
-        "finished_at": trial.finished_at or record.created_at,
-    }
-
-
-def _result_row(record: ResultRecord) -> dict[str, object]:
-    same = (
-        "point_id",
-        "spec_key",
-        "hardware_key",
-        "link_class",
-        "node",
-        "group_id",
-        "group_kind",
-        "environment",
-        "devices",
-        "hosts",
-        "proof",
-        "summary",
-        "quality",
-        "stop_rule",
-        "num_warmup_steps",
-        "peak_memory_bytes",
-        "wall_ns",
-        "timed_ns",
-        "created_at",
-    )
-    return {
-        **{name: getattr(record, name) for name in same},
-        "trial_id": record.trial.id,
-        "sweep_id": record.sweep.id,
-        "attempt": record.trial.attempt,
-        "replicate": record.trial.replicate,
-    }
-
-
-def _note(record: ResultRecord, known: _Known) -> None:
+def _note(record: Record, known: _Known) -> None:
     sweep, trial = record.sweep, record.trial
-    known.results.add((trial.id, record.point_id))
-    known.hardware.add(record.hardware_key)
+    if isinstance(record, ResultRecord):
+        known.results.add((trial.id, record.point_id))
+    if record.hardware is not None:
+        known.hardware.add(record.hardware.hardware_key)
     known.sweeps[sweep.id] = True
     known.replicates.add((sweep.id, trial.replicate))
     for point in trial.points:
         known.points[point.id] = (sweep.id, point.position, point.spec.spec_key)
-    known.trials[trial.id] = (sweep.id, trial.points[0].id, TrialState.SUCCEEDED)
+    known.trials[trial.id] = _own(record)
 
 
-def _known(session: Session, records: Iterable[ResultRecord]) -> _Known:
+def _known(session: Session, records: Iterable[Record]) -> _Known:
     sweep_ids = {record.sweep.id for record in records}
     trial_ids = {record.trial.id for record in records}
     point_ids = {point.id for record in records for point in record.trial.points}

@@ -1,11 +1,13 @@
-"""A result with all that it hangs on, as one instance hands it to another."""
+"""A result, or a failure, with all that it hangs on, as one instance hands it to another."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from datetime import datetime
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, model_validator
 
 from service.analysis.summary import TrialSummary
+from service.store.states import AttemptOutcome, TrialState
 from workers.contract.axes import GroupKind, Kind, Pass
 from workers.contract.frozen import Frozen, Label
 from workers.contract.hardware import DeviceFacts, Environment, Hardware
@@ -14,7 +16,8 @@ from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import CollectiveTiming, PassSamples, Proof
 
-FORMAT: Literal["tpsweep.result.1"] = "tpsweep.result.1"
+RESULT: Final = "tpsweep.result.1"
+FAILURE: Final = "tpsweep.failure.1"
 LARGEST_INTEGER = (1 << 63) - 1
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z-]{1,36}$")]
@@ -62,7 +65,7 @@ class TrialRecord(Frozen):
 class ResultRecord(Frozen):
     """What one trial measured of a point."""
 
-    format: Literal["tpsweep.result.1"] = FORMAT
+    format: Literal["tpsweep.result.1"] = RESULT
     sweep: SweepRecord
     trial: TrialRecord
     point_id: Id
@@ -102,6 +105,16 @@ class ResultRecord(Frozen):
         return self
 
     @property
+    def state(self) -> TrialState:
+        """How the trial ended."""
+        return TrialState.SUCCEEDED
+
+    @property
+    def ended_at(self) -> datetime:
+        """When."""
+        return self.trial.finished_at or self.created_at
+
+    @property
     def point(self) -> PointRecord:
         """The one it is about."""
         return next(point for point in self.trial.points if point.id == self.point_id)
@@ -113,3 +126,54 @@ class ResultRecord(Frozen):
             return None
         ranks = [rank.step_ns for rank in self.samples.get(Pass.CLEAN, ())]
         return [max(steps) for steps in zip(*ranks, strict=True)]
+
+
+class AttemptRecord(Frozen):
+    """One grant of a trial, and how it ended."""
+
+    attempt: Place
+    owner: Name
+    granted_at: AwareDatetime
+    started_at: AwareDatetime | None
+    ended_at: AwareDatetime
+    outcome: AttemptOutcome
+    code: Name | None
+    message: str | None
+    rank: Place | None
+    signal: Place | None
+    node: Name | None
+    log_tail: str | None
+    is_final: bool | None
+
+
+class FailureRecord(Frozen):
+    """A trial that failed, with every attempt at it."""
+
+    format: Literal["tpsweep.failure.1"] = FAILURE
+    sweep: SweepRecord
+    trial: TrialRecord
+    hardware: Hardware | None
+    """What the sweep was bound to; None where it never was."""
+    attempts: tuple[AttemptRecord, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _hardware_is_what_the_sweep_was_bound_to(self) -> Self:
+        key = None if self.hardware is None else self.hardware.hardware_key
+        if key != self.sweep.hardware_key:
+            raise ValueError(f"the sweep has hardware_key {self.sweep.hardware_key}, not {key}")
+        return self
+
+    @property
+    def state(self) -> TrialState:
+        """How the trial ended."""
+        return TrialState.FAILED
+
+    @property
+    def ended_at(self) -> datetime:
+        """When."""
+        return self.trial.finished_at or self.attempts[-1].ended_at
+
+
+Record = ResultRecord | FailureRecord
+RECORD: Final = TypeAdapter[Record](Annotated[Record, Field(discriminator="format")])
+"""Reads either."""

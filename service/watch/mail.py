@@ -6,7 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 from service.watch.outcome import DeliveryError
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 5.0
+"""Of each word of the conversation, so that all of it ends before another sender begins."""
 SUBMISSION, SUBMISSION_TLS = 587, 465
 
 

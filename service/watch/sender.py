@@ -1,10 +1,18 @@
-"""Sends what is due, one message after the other; any number of senders may look at once."""
+"""Sends what is due: to one host one message after the other, to several at the same time.
+
+Any number of senders may look at once.
+"""
 
 from datetime import datetime
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Final
+from urllib.parse import urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from service.reports import messages
+from service.reports.addresses import Resolve, resolve
 from service.settings import Settings
 from service.store import deliveries, webhooks
 from service.store.clock import db_time
@@ -14,9 +22,13 @@ from service.store.states import WebhookKind
 from service.store.webhooks import Webhook
 from service.telemetry import get_logger
 from service.watch import mail, web
-from service.watch.addresses import Resolve, resolve
 from service.watch.outcome import DeliveryError
 from service.watch.signing import signed_headers
+
+MOST_AT_ONCE: Final = 16
+"""Hosts."""
+LOOK_EVERY_S: Final = 0.5
+"""Also while a host takes its time."""
 
 log = get_logger(__name__)
 
@@ -30,45 +42,70 @@ class Sender:
         self._sessions = sessions
         self._settings = settings
         self._lookup = lookup
+        self._spoken_to: set[str] = set()
+        """Hosts that a message is on its way to."""
+        self._over: SimpleQueue[str] = SimpleQueue()
 
     def look(self) -> int:
         """Send everything that is due; return how many attempts it took."""
         count = 0
-        try:
-            while self._send_next():
+        while True:
+            while self._begin_next():
                 count += 1
-        except SQLAlchemyError as error:
-            log.warning("messages_not_sent", error=str(getattr(error, "orig", error)))
-        return count
+            if not self._spoken_to:
+                return count
+            try:
+                self._spoken_to.discard(self._over.get(timeout=LOOK_EVERY_S))
+            except Empty:
+                continue
 
-    def _send_next(self) -> bool:
-        with self._sessions.writing() as session:
-            delivery = deliveries.take(session)
-            if delivery is None:
-                return False
-            webhook, now = webhooks.find(session, delivery.webhook_id), db_time(session)
-            body = delivery.body or messages.compose(
-                session, delivery, webhook, sender=self._settings.smtp_from
-            )
-            deliveries.keep_body(session, delivery.id, body)
+    def _begin_next(self) -> bool:
+        """Begin with the oldest of a host that is not being spoken to, if there is one."""
+        if len(self._spoken_to) >= MOST_AT_ONCE:
+            return False
         try:
-            self._send(webhook, delivery.id, body, now)
-        except DeliveryError as failure:
-            self._settle(delivery, str(failure))
-        else:
-            self._settle(delivery, None)
+            with self._sessions.writing() as session:
+                busy = [
+                    one.id for one in webhooks.list_all(session) if _host(one) in self._spoken_to
+                ]
+                delivery = deliveries.take(session, besides=busy)
+                if delivery is None:
+                    return False
+                webhook, now = webhooks.find(session, delivery.webhook_id), db_time(session)
+                body = delivery.body or messages.compose(
+                    session, delivery, webhook, sender=self._settings.smtp_from
+                )
+                deliveries.keep_body(session, delivery.id, body)
+        except SQLAlchemyError as error:
+            _log_unsent(error)
+            return False
+        self._spoken_to.add(_host(webhook))
+        Thread(target=self._finish, args=(webhook, delivery, body, now), daemon=True).start()
         return True
 
-    def _send(self, webhook: Webhook, delivery_id: str, body: str, now: datetime) -> None:
-        if webhook.kind is WebhookKind.EMAIL:
-            url, sender = self._settings.smtp_url.get_secret_value(), self._settings.smtp_from
-            mail.send(url, body, sender=sender, to=webhook.target)
-            return
-        content, headers = body.encode(), {"Content-Type": "application/json"}
-        if webhook.secret is not None:
-            headers |= signed_headers(webhook.secret, delivery_id, now, content)
-        networks = self._settings.webhook_networks
-        web.post(webhook.target, content, headers, networks=networks, lookup=self._lookup)
+    def _finish(self, webhook: Webhook, delivery: Delivery, body: str, now: datetime) -> None:
+        try:
+            self._settle(delivery, self._send(webhook, delivery.id, body, now))
+        except SQLAlchemyError as error:
+            _log_unsent(error)
+        finally:
+            self._over.put(_host(webhook))
+
+    def _send(self, webhook: Webhook, delivery_id: str, body: str, now: datetime) -> str | None:
+        """What went wrong; None where nothing did."""
+        try:
+            if webhook.kind is WebhookKind.EMAIL:
+                url = self._settings.smtp_url.get_secret_value()
+                mail.send(url, body, sender=self._settings.smtp_from, to=webhook.target)
+                return None
+            content, headers = body.encode(), {"Content-Type": "application/json"}
+            if webhook.secret is not None:
+                headers |= signed_headers(webhook.secret, delivery_id, now, content)
+            networks = self._settings.webhook_networks
+            web.post(webhook.target, content, headers, networks=networks, lookup=self._lookup)
+        except DeliveryError as failure:
+            return str(failure)
+        return None
 
     def _settle(self, delivery: Delivery, error: str | None) -> None:
         with self._sessions.writing() as session:
@@ -81,3 +118,14 @@ class Sender:
             state=state,
             error=error,
         )
+
+
+def _host(webhook: Webhook) -> str:
+    """What is spoken to; of e-mail it is one server for all."""
+    if webhook.kind is WebhookKind.EMAIL:
+        return ""
+    return urlsplit(webhook.target).netloc.lower()
+
+
+def _log_unsent(error: SQLAlchemyError) -> None:
+    log.warning("messages_not_sent", error=str(getattr(error, "orig", error)))

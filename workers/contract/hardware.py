@@ -1,8 +1,6 @@
-import hashlib
-import json
-
 from pydantic import JsonValue
 
+from workers.contract.canonical import sha256_of
 from workers.contract.frozen import Frozen
 
 
@@ -70,8 +68,7 @@ class Hardware(Frozen):
     @property
     def hardware_key(self) -> str:
         """128 bits over `identity`."""
-        canonical = json.dumps(self.identity, sort_keys=True, separators=(",", ":"))
-        return "h1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]
+        return "h1:" + sha256_of(self.identity)[:32]
 
 
 class NodeFacts(Frozen):

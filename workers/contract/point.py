@@ -1,5 +1,3 @@
-import hashlib
-import json
 from typing import Literal, assert_never
 
 from pydantic import Field, JsonValue, StrictInt
@@ -14,6 +12,7 @@ from workers.contract.axes import (
     Overlap,
     Phase,
 )
+from workers.contract.canonical import sha256_of
 from workers.contract.frozen import Frozen
 from workers.contract.layouts import LAYOUTS, Layout
 from workers.contract.shapes import ModelShape
@@ -112,5 +111,4 @@ class PointSpec(Frozen):
 
 def key_of(identity: dict[str, JsonValue]) -> str:
     """128 bits over what is measured."""
-    canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
-    return "p1:" + hashlib.sha256(canonical.encode()).hexdigest()[:32]
+    return "p1:" + sha256_of(identity)[:32]

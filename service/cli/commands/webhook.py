@@ -45,6 +45,8 @@ def add(
     say(console, f"webhook {made.name} is told: {', '.join(made.events)}")
     if made.secret is not None:
         say(console, f"secret, shown only now: {made.secret}")
+    if made.warning:
+        say(console, f"for now: {made.warning}")
 
 
 @app.command("list")

@@ -13,7 +13,8 @@ class Webhook(Wire):
     policy: str | None = None
     disabled_at: datetime | None = None
     secret: str | None = None
-    """Only of a new one."""
+    warning: str = ""
+    """Both only of a new one."""
 
 
 class Delivery(Wire):

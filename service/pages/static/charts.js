@@ -63,4 +63,5 @@ function drawAll() {
 
 document.addEventListener("DOMContentLoaded", drawAll);
 document.addEventListener("themechange", drawAll);
+document.addEventListener("refreshed", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

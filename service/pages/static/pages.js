@@ -28,6 +28,7 @@ async function refresh(url, selector) {
   old.replaceWith(fresh);
   htmx.process(fresh);
   showLocalTimes(fresh);
+  fresh.dispatchEvent(new Event("refreshed", { bubbles: true }));
   return fresh;
 }
 

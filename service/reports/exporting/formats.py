@@ -6,23 +6,25 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain
 from typing import assert_never
 
 from service.reports.exporting.flat import FlatResult
 from service.reports.exporting.parquet import parquet
-from service.store.records import ResultRecord
+from service.store.records import FailureRecord, Record, ResultRecord
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With one of these in front a spreadsheet takes a cell's text for a formula and runs it."""
 
 Batches = Iterable[Sequence[ResultRecord]]
+Failures = Iterable[Sequence[FailureRecord]]
 
 
 class Format(StrEnum):
     """How results are written."""
 
     JSONL = "jsonl"
-    """All of each result, to be imported elsewhere."""
+    """All of each result, and of each failure, to be imported elsewhere."""
     CSV = "csv"
     PARQUET = "parquet"
 
@@ -40,11 +42,14 @@ class Format(StrEnum):
                 assert_never(self)
 
 
-def written(batches: Batches, form: Format) -> Iterator[bytes]:
-    """Write one batch at a time. NotInstalledError at once where Parquet has no writer."""
+def written(batches: Batches, failures: Failures, form: Format) -> Iterator[bytes]:
+    """Write one batch at a time; a table has no failures.
+
+    NotInstalledError at once where Parquet has no writer.
+    """
     match form:
         case Format.JSONL:
-            return _lines(batches)
+            return _lines(chain[Sequence[Record]](batches, failures))
         case Format.CSV:
             return _csv(batches)
         case Format.PARQUET:
@@ -53,13 +58,13 @@ def written(batches: Batches, form: Format) -> Iterator[bytes]:
             assert_never(form)
 
 
-def line(record: ResultRecord) -> bytes:
-    """One result; equal results give equal bytes on whatever database they are kept."""
+def line(record: Record) -> bytes:
+    """One result, or failure; equal results give equal bytes on whatever database they are kept."""
     document = record.model_dump(mode="json")
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
 
-def _lines(batches: Batches) -> Iterator[bytes]:
+def _lines(batches: Iterable[Sequence[Record]]) -> Iterator[bytes]:
     for batch in batches:
         yield b"".join(map(line, batch))
 

@@ -1,35 +1,18 @@
 """Every table, for migrations and their tests: importing this module loads all of them."""
 
-from service.store.models import (
-    baseline,
-    curve,
-    event,
-    finding,
-    fleet,
-    point,
-    prediction,
-    result,
-    schedule,
-    sweep,
-    token,
-    trial,
-    webhook,
-)
+import pkgutil
+from importlib import import_module
+
+from sqlalchemy import MetaData
+
+from service.store import models
 from service.store.models.declarative import Rows
 
-TABLE_MODULES = (
-    baseline,
-    curve,
-    event,
-    finding,
-    fleet,
-    point,
-    prediction,
-    result,
-    schedule,
-    sweep,
-    token,
-    trial,
-    webhook,
-)
-METADATA = Rows.metadata
+
+def _whole() -> MetaData:
+    for found in pkgutil.iter_modules(models.__path__, f"{models.__name__}."):
+        import_module(found.name)
+    return Rows.metadata
+
+
+METADATA = _whole()

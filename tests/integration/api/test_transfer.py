@@ -16,7 +16,7 @@ from service.api.app import create_app
 from service.settings import Settings
 from service.store.engine import Sessions, create_engine
 from tests.integration.api.conftest import BASE_URL
-from tests.integration.api.measuring import BODY, measure_all
+from tests.integration.api.measuring import BODY, claim, fail, measure_all
 from workers.contract.point import PointSpec
 
 EXPORT, IMPORT = "/v1/results/export", "/v1/results/import"
@@ -47,6 +47,18 @@ def fill(client: TestClient, sessions: Sessions) -> None:
     measure_all(sessions, _step_us)
 
 
+def fail_once(client: TestClient, sessions: Sessions) -> str:
+    """Measure a sweep of which one trial fails."""
+    made = client.post("/v1/sweeps", json={**BODY, "batch": 1})
+    lease = claim(sessions)
+    assert lease is not None
+    fail(sessions, lease)
+    measure_all(sessions, _step_us)
+    sweep_id = made.json()["id"]
+    assert isinstance(sweep_id, str)
+    return sweep_id
+
+
 def send(client: TestClient, lines: bytes) -> Response:
     return client.post(IMPORT, content=lines, headers=LINES)
 
@@ -71,6 +83,40 @@ def test_what_is_exported_is_imported_equal_on_the_other_database(
         assert again["sentence"] == "0 new, 12 there already"
         back = send(source, target.get(EXPORT).content).json()
         assert (back["num_new"], back["num_known"]) == (0, 12)
+
+
+def test_what_failed_goes_along_and_comes_back_as_known(
+    tmp_path: Path, sqlite_url: str, postgresql_url: str
+) -> None:
+    with (
+        instance(tmp_path, sqlite_url) as (source, sessions),
+        instance(tmp_path, postgresql_url) as (target, _),
+    ):
+        fill(source, sessions)
+        path = f"/v1/sweeps/{fail_once(source, sessions)}"
+        lines = source.get(EXPORT).content
+        assert len(lines.splitlines()) == 12 + 3 + 1
+        assert len(source.get(EXPORT, params={"tag": "commit=abc"}).content.splitlines()) == 8
+        reversed_lines = b"".join(reversed(lines.splitlines(keepends=True)))
+        assert send(target, reversed_lines).json()["num_new"] == 16
+        for shown in (path, f"{path}/points"):
+            assert target.get(shown).json() == source.get(shown).json()
+        assert target.get(path).json()["state"] == "partial"
+        assert target.get(EXPORT).content == lines
+        assert send(source, target.get(EXPORT).content).json()["num_known"] == 16
+        assert send(target, lines).json()["num_known"] == 16
+
+
+def test_a_trial_that_ended_another_way_here_is_left_out(
+    client: TestClient, sessions: Sessions
+) -> None:
+    fill(client, sessions)
+    fail_once(client, sessions)
+    *_, result, failure = map(json.loads, client.get(EXPORT).content.splitlines())
+    for one, ended in ((result, failure), (failure, result)):
+        line = json.dumps({**one, "trial": {**one["trial"], "id": ended["trial"]["id"]}})
+        (refused,) = send(client, line.encode()).json()["refused"]
+        assert "stands for something else here" in refused["reason"]
 
 
 def test_parts_of_a_sweep_are_put_together(

@@ -15,6 +15,7 @@ def test_a_webhook_from_its_beginning_to_its_end(client: TestClient) -> None:
     report = created.json()
     assert created.headers["Location"] == f"/v1/webhooks/{report['id']}"
     assert report.pop("secret").startswith("whsec_")
+    assert report.pop("warning").startswith("ops.example cannot be resolved here and now")
     assert report["events"] == ["confirmed", "recovered"]
     assert client.get("/v1/webhooks").json()["items"] == [report]
     assert client.get(OPS).json() == report
@@ -41,6 +42,9 @@ def test_a_url_that_is_a_secret_is_not_shown(client: TestClient) -> None:
         ({"target": "https://a.example:99999/"}, "port cannot be read"),
         ({"target": "https://me:pw@a.example/"}, "no user, password or fragment"),
         ({"target": "https://a.example/\u00e4"}, "pattern"),
+        ({"target": "https://10.0.0.1/"}, "10.0.0.1, which is not public"),
+        ({"target": "https://localhost/"}, "which is not public"),
+        ({"target": "http://93.184.215.14/"}, "only https on port 443"),
         ({"kind": "email"}, "one address"),
         ({"kind": "email", "target": "a@b\nBcc: c@d"}, "pattern"),
         ({"kind": "email", "target": "a@b"}, "TPSWEEP_SMTP_URL"),

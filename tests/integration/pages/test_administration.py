@@ -1,4 +1,4 @@
-"""Schedules, baselines and tokens, made and ended from their pages."""
+"""Schedules, baselines, tokens and webhooks, made and ended from their pages."""
 
 import html
 import re
@@ -20,6 +20,7 @@ CRON = {"cron": "0 2 * * *", "zone": "Europe/Berlin"}
         ("/schedules", "There is no schedule yet"),
         ("/baselines", "There is no baseline yet"),
         ("/tokens", "There is no token yet"),
+        ("/webhooks", "No finding is told anywhere yet"),
         ("/findings", "Nothing is judged yet"),
     ],
 )
@@ -126,3 +127,52 @@ def test_a_token_that_cannot_be_is_refused_with_the_reason(
     assert 'role="alert"' in answer.text
     with sessions.reading() as session:
         assert tokens.list_all(session) == []
+
+
+def test_a_webhook_is_made_tried_and_deleted(browser: Browser) -> None:
+    fields = {"name": "ops", "target": "https://ops.example/s3cr3t", "event.confirmed": "on"}
+    shown = browser.send("/webhooks", seen_at="/webhooks", **fields).text
+    (secret,) = re.findall(r'<code id="secret">(whsec_[^<]+)</code>', shown)
+    assert "ops.example cannot be resolved" in shown
+    path = f"/webhooks/{browser.http.get('/v1/webhooks/ops').json()['id']}"
+    assert browser.send(f"{path}/test", seen_at="/webhooks").headers["location"] == path
+    messages = browser.get(path).text
+    assert '<span class="badge pending">' in messages
+    for page in (messages, browser.get("/webhooks").text):
+        assert "https://ops.example/…" in page
+        assert secret not in page
+        assert "s3cr3t" not in page
+    assert browser.send("/webhooks", seen_at="/webhooks", **fields).status_code == 409
+    browser.send(f"{path}/delete", seen_at="/webhooks")
+    assert browser.http.get("/v1/webhooks").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": HOSTILE}, "pattern"),
+        ({"target": "ftp://a.example/"}, "begins with https://"),
+        ({"target": "https://127.0.0.1/"}, "not public"),
+        ({"kind": "email", "target": "a@b"}, "TPSWEEP_SMTP_URL"),
+        ({"event.confirmed": ""}, "at least 1"),
+    ],
+)
+def test_a_webhook_that_cannot_be_comes_back_with_the_reason_beside_its_field(
+    changes: dict[str, str], said: str, browser: Browser
+) -> None:
+    fields = {"name": "ops", "target": "https://ops.example/", "event.confirmed": "on", **changes}
+    answer = browser.send("/webhooks", seen_at="/webhooks", **fields)
+    assert answer.status_code == 422
+    assert said in answer.text.partition('class="error" role="alert"')[2].partition("</small>")[0]
+    assert "<script>alert" not in answer.text
+    assert browser.http.get("/v1/webhooks").json()["items"] == []
+
+
+def test_a_webhook_is_shown_to_readers_and_changed_by_administrators(
+    guarded: Browser, sessions: Sessions
+) -> None:
+    _, reader = issue(sessions, Scope.READ)
+    guarded.send("/sign-in", token=reader)
+    shown = guarded.get("/webhooks")
+    assert (shown.status_code, 'action="/webhooks"' in shown.text) == (200, False)
+    assert guarded.send("/webhooks", seen_at="/webhooks").status_code == 403

@@ -9,6 +9,8 @@ from service.analysis import plan
 from service.store import sweeps
 from service.store.engine import Sessions
 from tests.integration.api import measuring
+from tests.integration.api.test_calibrations import ASKED as CALIBRATION
+from tests.integration.api.test_calibrations import time_us
 from tests.integration.pages.conftest import Browser
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
@@ -125,3 +127,29 @@ def test_an_axis_value_that_the_sweep_does_not_have_is_named(
     answer = browser.get(f"/sweeps/{make(sessions)}?block=layer")
     assert answer.status_code == 422
     assert "it has: mlp, attention" in answer.text
+
+
+def test_a_calibration_has_a_page_of_its_own(browser: Browser, sessions: Sessions) -> None:
+    measuring.register(sessions)
+    sweep_id = browser.http.post("/v1/calibrations", json=CALIBRATION).json()["id"]
+    path = f"/sweeps/{sweep_id}"
+    waiting = browser.get(path).text
+    assert "Nothing is measured yet" in waiting
+    assert f'action="{path}/cancel"' in waiting
+    lease = measuring.claim(sessions)
+    assert lease is not None
+    measuring.fail(sessions, lease)
+    measuring.calibrate_all(sessions, time_us)
+    text = html.unescape(browser.get(path).text)
+    for shown in (
+        "all_reduce on ",
+        "Rooflines",
+        "no room for 3 GiB",
+        "product of 1 x 256 and 256 x 256, tp_degree 1, float32",
+        "all_gather of 1.00 KiB, tp_degree 2, float32",
+        "/v1/calibrations",
+    ):
+        assert shown in text, shown
+    assert f'<a href="{path}">' in browser.get("/hardware").text
+    for form in ("/schedules", "/baselines", f"/sweeps/{make(sessions)}"):
+        assert f'<option value="{sweep_id}"' not in browser.get(form).text

@@ -16,6 +16,7 @@ import pytest
 import structlog
 from sqlalchemy import Engine
 
+from service.reports.addresses import Resolve
 from service.settings import Settings
 from service.store import deliveries, webhooks
 from service.store.deliveries import RETRY_AFTER, Delivery
@@ -29,6 +30,7 @@ from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import Nights, OfNode
 from tests.unit.cli.fake_server import FakeServer, Received, Reply, serving
 from tests.unit.watch.fake_smtp import taking_mail
+from tests.waiting import wait_until
 
 HOOK = "POST /hooks/s3cr3t"
 ALL = (Announcement.SUSPECT, Announcement.CONFIRMED, Announcement.RECOVERED)
@@ -56,11 +58,13 @@ def lookup(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def sender(sessions: Sessions, home: Path, *, smtp_url: str = "") -> Sender:
+def sender(
+    sessions: Sessions, home: Path, *, smtp_url: str = "", names: Resolve = lookup
+) -> Sender:
     settings = Settings.model_validate(
         {"home": home, "webhook_networks": "127.0.0.0/8", "smtp_url": smtp_url}
     )
-    return Sender(sessions, settings, lookup=lookup)
+    return Sender(sessions, settings, lookup=names)
 
 
 def place(
@@ -71,10 +75,11 @@ def place(
     events: tuple[Announcement, ...] = ALL,
     policy: str | None = None,
     name: str = "ops",
+    host: str = "hooks.example",
 ) -> Webhook:
     target = "alice@example.org"
     if receiver is not None:
-        target = f"http://hooks.example:{urlsplit(receiver.url).port}/hooks/s3cr3t"
+        target = f"http://{host}:{urlsplit(receiver.url).port}/hooks/s3cr3t"
     with sessions.writing() as session:
         return webhooks.create(
             session,
@@ -212,6 +217,25 @@ def test_a_sender_that_dies_loses_no_message_and_a_late_one_changes_nothing(
     with timed.writing() as session:
         deliveries.settle(session, dead, error="too late")
     assert only(timed, webhook).state is DeliveryState.DELIVERED
+
+
+def test_a_slow_host_keeps_no_other_waiting(
+    timed: Sessions, receiver: FakeServer, tmp_path: Path
+) -> None:
+    slow = place(timed, receiver, name="slow", host="slow.example")
+    other = place(timed, receiver, name="other")
+
+    def slowly(host: str, port: int) -> Sequence[str]:
+        if host == "slow.example":
+            wait_until(lambda: receiver.received != [], within_s=20)
+        return lookup(host, port)
+
+    for webhook in (slow, slow, other):
+        with timed.writing() as session:
+            deliveries.queue_test(session, webhook)
+    assert sender(timed, tmp_path, names=slowly).look() == 3
+    hosts = [got.headers["Host"].partition(":")[0] for got in receiver.calls(HOOK)]
+    assert hosts == ["hooks.example", "slow.example", "slow.example"]
 
 
 def test_no_secret_is_logged_or_kept_beside_a_message(

@@ -3,8 +3,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from service.watch.addresses import Resolve, checked
-from service.watch.outcome import DeliveryError
+from service.reports.addresses import AddressError, Resolve, UnresolvedError, checked
 
 PUBLIC = "93.184.215.14"
 LOOPBACK = [ip_network("127.0.0.0/8")]
@@ -52,7 +51,7 @@ def test_a_public_address_is_taken() -> None:
 )
 def test_no_internal_address_is_reached(inside: str) -> None:
     for found in ([inside], [PUBLIC, inside]):
-        with pytest.raises(DeliveryError):
+        with pytest.raises(AddressError):
             checked("a.example", 443, networks=[], lookup=names(*found))
 
 
@@ -61,7 +60,7 @@ def test_a_network_that_the_settings_name_is_reached_and_no_other() -> None:
     assert is_named
     mapped, _ = checked("a.example", 80, networks=LOOPBACK, lookup=names("::ffff:127.0.0.9"))
     assert str(mapped) == "127.0.0.9"
-    with pytest.raises(DeliveryError, match="TPSWEEP_WEBHOOK_NETWORKS can allow it"):
+    with pytest.raises(AddressError, match="TPSWEEP_WEBHOOK_NETWORKS can allow it"):
         checked("a.example", 80, networks=LOOPBACK, lookup=names("10.0.0.1"))
 
 
@@ -70,5 +69,5 @@ def test_a_name_without_an_address_is_told_so() -> None:
         raise OSError(host, port)
 
     for lookup in (nothing, names()):
-        with pytest.raises(DeliveryError, match=r"a\.example"):
+        with pytest.raises(UnresolvedError, match=r"a\.example"):
             checked("a.example", 443, networks=[], lookup=lookup)

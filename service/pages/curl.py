@@ -1,0 +1,18 @@
+"""The request that makes a sweep again, to be pasted into a shell."""
+
+import json
+
+from workers.contract.calibration import AnySweepSpec, CalibrationSpec
+
+
+def curl(spec: AnySweepSpec, base_url: str, *, needs_token: bool) -> str:
+    """`base_url` ends with a slash; the token stays in the environment."""
+    noun = "calibrations" if isinstance(spec, CalibrationSpec) else "sweeps"
+    body = json.dumps(
+        spec.model_dump(mode="json", exclude_defaults=True), indent=1, ensure_ascii=False
+    )
+    token = ' -H "Authorization: Bearer $TPSWEEP_TOKEN"' if needs_token else ""
+    return (
+        f"curl -X POST {base_url}v1/{noun}{token} "
+        f"-H 'Content-Type: application/json' --data @- <<'JSON'\n{body}\nJSON"
+    )
