@@ -106,23 +106,45 @@ def probe(question: Question, machine: Machine) -> SweepSpec:
 def measurement(
     question: Question, machine: Machine, speed: Speed, *, time_s: float
 ) -> Measurement | None:
-    """The largest layer that fits, at as many batches as there is time for; None if none does."""
+    """The largest layer that fits, at as many batches as there is time for; None if none does.
+
+    Where time is too short for any two layers it is one alone.
+    """
     degrees = tuple(one for one in question.degrees if one <= machine.num_devices)
+    sizes = list(scaled(question.layer, degrees))
+    for has_second in (True, False):
+        for layer, scale in sizes:
+            second = _second(scale, sizes) if has_second else ()
+            found = _planned(
+                question, machine, speed, (layer, *second), degrees=degrees, time_s=time_s
+            )
+            if found is not None:
+                sweep, estimated_s = found
+                return Measurement(sweep=sweep, layer=layer, scale=scale, estimated_s=estimated_s)
+    return None
+
+
+def _planned(
+    question: Question,
+    machine: Machine,
+    speed: Speed,
+    layers: tuple[ModelShape, ...],
+    *,
+    degrees: tuple[int, ...],
+    time_s: float,
+) -> tuple[SweepSpec, float] | None:
+    """Of these layers at as many batches as there is time for, and how long it would take."""
     offered = _batches(question)
     fewest = len(offered) if question.batches else FEWEST_BATCHES
-    sizes = list(scaled(question.layer, degrees))
-    for layer, scale in sizes:
-        layers = _with_a_second(layer, scale, sizes)
-        for number in range(len(offered), fewest - 1, -1):
-            batches = offered[:number]
-            points = [point for one in layers for point in _points(question, one, degrees, batches)]
-            starts_s = REPLICATES * (speed.start_s + TRIAL_OVERHEAD_S * len(points))
-            sampled_s = _sampled_s(points, speed, time_s=time_s - starts_s)
-            if sampled_s is None or not _fits(points, machine):
-                continue
-            sweep = _sweep(question, machine, layers, batches, degrees=degrees, sampled_s=sampled_s)
-            took_s = starts_s + _together_s(points, speed, sampled_s=sampled_s)
-            return Measurement(sweep=sweep, layer=layer, scale=scale, estimated_s=took_s)
+    for number in range(len(offered), fewest - 1, -1):
+        batches = offered[:number]
+        points = [point for one in layers for point in _points(question, one, degrees, batches)]
+        starts_s = REPLICATES * (speed.start_s + TRIAL_OVERHEAD_S * len(points))
+        sampled_s = _sampled_s(points, speed, time_s=time_s - starts_s)
+        if sampled_s is None or not _fits(points, machine):
+            continue
+        sweep = _sweep(question, machine, layers, batches, degrees=degrees, sampled_s=sampled_s)
+        return sweep, starts_s + _together_s(points, speed, sampled_s=sampled_s)
     return None
 
 
@@ -140,14 +162,12 @@ def scaled(layer: ModelShape, degrees: Sequence[int]) -> Iterator[tuple[ModelSha
         yield layer.model_copy(update={**widths, "name": name}), scale
 
 
-def _with_a_second(
-    layer: ModelShape, scale: float, sizes: Sequence[tuple[ModelShape, float]]
-) -> tuple[ModelShape, ...]:
-    """The asked layer goes alone; another with the next that has at most half its widths."""
+def _second(scale: float, sizes: Sequence[tuple[ModelShape, float]]) -> tuple[ModelShape, ...]:
+    """The next that has at most half the widths; none beside the asked layer itself."""
     if scale == 1:
-        return (layer,)
+        return ()
     smaller = (one for one, size in sizes if size <= SECOND * scale)
-    return (layer, *itertools.islice(smaller, 1))
+    return tuple(itertools.islice(smaller, 1))
 
 
 def _batches(question: Question) -> tuple[int, ...]:

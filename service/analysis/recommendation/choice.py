@@ -154,7 +154,7 @@ def _pays(
         return _Judged(pays=False, reason=f"{share}, more than {threshold:.0%}")
     said = f"{_said(gain)} over tp_degree {over}"
     if gain.low is None or gain.high is None or gain.low <= needed < gain.high:
-        return _Judged(pays=None, reason=f"cannot tell: {said}, more than {needed:g} or not")
+        return _Judged(pays=None, reason=f"cannot tell: {said}, needs more than {needed:g}")
     if gain.low <= needed:
         return _Judged(pays=False, reason=f"{said}, not more than {needed:g}")
     return _Judged(pays=True, reason=f"{said}, more than {needed:g}")

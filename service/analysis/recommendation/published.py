@@ -38,20 +38,27 @@ def with_published_band(*, compute_us: float, communication_us: float, label: st
 
     Such a device is as good or as poor at every TP degree.
     """
-    low = compute_us + communication_us
-    high = MOST_COMPUTE * compute_us + MOST_COMMUNICATION * communication_us
+    compute, communication = compute_ends(compute_us), communication_ends(communication_us)
+    low_us = compute.low_us + communication.low_us
+    high_us = compute.high_us + communication.high_us
     return Predicted(
-        step_us=sqrt(low * high),
-        low_us=low,
-        high_us=high,
-        communication_share=communication_us * sqrt(MOST_COMMUNICATION / (low * high)),
+        step_us=sqrt(low_us * high_us),
+        low_us=low_us,
+        high_us=high_us,
+        communication_share=communication_us * sqrt(MOST_COMMUNICATION / (low_us * high_us)),
         label=label,
-        errors=Errors(
-            compute=Ends(compute_us, MOST_COMPUTE * compute_us),
-            communication=Ends(communication_us, MOST_COMMUNICATION * communication_us),
-            own=0.0,
-        ),
+        errors=Errors(compute=compute, communication=communication, own=0.0),
     )
+
+
+def compute_ends(peak_us: float) -> Ends:
+    """Of what products take at the published peaks."""
+    return Ends(peak_us, MOST_COMPUTE * peak_us)
+
+
+def communication_ends(line_us: float) -> Ends:
+    """Of what collectives take at the published line rate."""
+    return Ends(line_us, MOST_COMMUNICATION * line_us)
 
 
 def _at_the_peaks(spec: PointSpec, accelerator: Accelerator) -> StepPrediction:
