@@ -95,6 +95,7 @@ def finding_page(request: Request, finding_id: str, house: HouseDep, visitor: Re
         "finding.html",
         one=found,
         members=found.members[:MOST_MEMBERS],
+        labels={one.spec_key: one.label for one in found.cases if one.label != one.spec_key},
         following=sorted(FOLLOWING.get(found.state, ())),
         dismissals=[Dismissal.FALSE_POSITIVE, Dismissal.HARDWARE, Dismissal.METHOD],
     )

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.analysis.findings.history import Reading
@@ -53,6 +53,43 @@ def nights(
     return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
 
 
+def nights_of_case(
+    session: Session, spec_key: str, hardware_key: str, *, limit: int = MOST_NIGHTS
+) -> list[Night]:
+    """The newest finished sweeps of any kind that measured it there, oldest first."""
+    measured = select(ResultRow.sweep_id).where(
+        ResultRow.spec_key == spec_key, ResultRow.hardware_key == hardware_key
+    )
+    chosen = (
+        select(SweepRow.id, SweepRow.created_at)
+        .where(SweepRow.id.in_(measured), SweepRow.finished_at.is_not(None))
+        .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
+        .limit(limit)
+    )
+    return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
+
+
+def points_of(session: Session, spec_key: str, sweep_ids: Collection[str]) -> dict[str, str]:
+    """Ids of the case's points that have results, by sweep; of the two of a pair the first."""
+    chosen = (
+        select(ResultRow.sweep_id, func.min(ResultRow.point_id))
+        .where(ResultRow.spec_key == spec_key, ResultRow.sweep_id.in_(sweep_ids))
+        .group_by(ResultRow.sweep_id)
+    )
+    return {sweep_id: point_id for sweep_id, point_id in session.execute(chosen)}  # noqa: C416 - rows are not pairs to the type checker
+
+
+def schedules_of(session: Session, spec_key: str, hardware_key: str) -> list[str]:
+    """Names of the schedules that measured it there, in order."""
+    measured = select(ResultRow.sweep_id).where(
+        ResultRow.spec_key == spec_key, ResultRow.hardware_key == hardware_key
+    )
+    chosen = select(SweepTagRow.value).where(
+        SweepTagRow.sweep_id.in_(measured), SweepTagRow.key == TAG
+    )
+    return list(session.scalars(chosen.distinct().order_by(SweepTagRow.value)))
+
+
 def times(session: Session, sweep_ids: Collection[str]) -> dict[str, datetime]:
     """When each of these sweeps was submitted."""
     rows = session.execute(
@@ -61,8 +98,10 @@ def times(session: Session, sweep_ids: Collection[str]) -> dict[str, datetime]:
     return {sweep_id: at for sweep_id, at in rows}  # noqa: C416 - rows are not pairs to the type checker
 
 
-def readings(session: Session, of: Sequence[Night]) -> Mapping[str, list[Reading]]:
-    """What was measured on these nights, by hardware_key."""
+def readings(
+    session: Session, of: Sequence[Night], *, spec_key: str | None = None
+) -> Mapping[str, list[Reading]]:
+    """What was measured on these nights, of one case or all, by hardware_key."""
     night_of = {night.sweep_id: number for number, night in enumerate(of)}
     night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
     chosen = (
@@ -78,6 +117,8 @@ def readings(session: Session, of: Sequence[Night]) -> Mapping[str, list[Reading
         .join(PointRow, PointRow.id == ResultRow.point_id)
         .where(ResultRow.sweep_id.in_(night_of))
     )
+    if spec_key is not None:
+        chosen = chosen.where(ResultRow.spec_key == spec_key)
     found: dict[str, list[Reading]] = defaultdict(list)
     for row in session.execute(chosen):
         found[row.hardware_key].append(

@@ -1,4 +1,6 @@
-"""Tags of sweeps: which there are, for whoever asks for one that there is not."""
+"""Tags of sweeps: which there are, and what some sweeps have."""
+
+from collections.abc import Collection
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -30,3 +32,11 @@ def exists(session: Session, key: str, value: str) -> bool:
     """Whether any sweep has it."""
     same = select(SweepTagRow.sweep_id).where(SweepTagRow.key == key, SweepTagRow.value == value)
     return session.scalar(same.limit(1)) is not None
+
+
+def of_sweeps(session: Session, key: str, sweep_ids: Collection[str]) -> dict[str, str]:
+    """What those of the sweeps that have the key have under it."""
+    chosen = select(SweepTagRow.sweep_id, SweepTagRow.value).where(
+        SweepTagRow.key == key, SweepTagRow.sweep_id.in_(sweep_ids)
+    )
+    return {sweep_id: value for sweep_id, value in session.execute(chosen)}  # noqa: C416 - rows are not pairs to the type checker

@@ -3,17 +3,23 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 import httpx2
+import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
+from service.store.engine import Sessions
 from tests.browser.conftest import opened, serious_violations
 from tests.browser.sites import Site, measure_all, site, submit
 from tests.integration.api import measuring
+from tests.integration.store.builders import FakeClock
+from tests.integration.store.nights import POLICY, Nights, OfNode
 
+NUM_NIGHTS, CHANGED_NIGHT, SPIKE_NIGHT = 40, 26, 12
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "screenshots"
 CURVES = ROOT / "tests" / "cases" / "nccl-tests"
@@ -61,10 +67,14 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
             headers={"Content-Type": "text/plain"},
         ).raise_for_status()
     spec = http.get(f"/v1/sweeps/{before}").json()["spec"]
-    nightly = {"name": "nightly", "cron": "0 2 * * *", "zone": "Europe/Berlin", "sweep": spec}
+    nightly = {"name": "all of it", "cron": "0 2 * * *", "zone": "Europe/Berlin", "sweep": spec}
     http.post("/v1/schedules", json=nightly).raise_for_status()
     http.post("/v1/baselines", json={"name": "release", "sweep": before}).raise_for_status()
     http.post("/v1/tokens", json={"name": "alice", "scopes": ["read"]}).raise_for_status()
+    changed = _measure_nights(sessions)
+    (finding,) = http.get("/v1/findings").json()["items"]
+    case = http.get(f"/v1/results?sweep={changed}").json()["items"][0]
+    series = f"case={case['spec_key']}&hardware={case['hardware_key']}"
     query = f"sweep={after}&tp_degree=2&batch=256&block=mlp"
     point = http.get(f"/v1/results?{query}").json()["items"][0]["id"]
     return {
@@ -76,6 +86,10 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
         "sweep-running": f"/sweeps/{running}",
         "point": f"/points/{point}",
         "compare": f"/compare?baseline={before}&candidate={after}",
+        "findings": "/findings",
+        "finding": f"/findings/{finding['id']}",
+        "cases": f"/history?schedule={POLICY}",
+        "history": f"/history?{series}&schedule={POLICY}",
         "new-sweep": "/sweeps/new",
         "hardware": "/hardware",
         "recommend": "/recommend?model=llama-2-70b&hardware=H100+SXM&batch=1+64",
@@ -88,6 +102,23 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
         "failed": "/sweeps/none",
         "docs": "/docs",
     }
+
+
+def _measure_nights(sessions: Sessions) -> str:
+    """Nights of two nodes that become slower with a driver, judged; return one's sweep."""
+    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+    nights = Nights(Sessions(sessions.engine, clock=clock), clock)
+    rng = np.random.default_rng(3)
+    for number in range(NUM_NIGHTS):
+        if number == NUM_NIGHTS - 1:
+            nights.schedule()
+        slower, driver = (1.0, "580") if number < CHANGED_NIGHT else (1.06, "590")
+        steps_us = 300 * slower * (1 + 0.005 * rng.standard_normal(3))
+        steps_us *= 1.3 if number == SPIKE_NIGHT else 1.0
+        of = {f"node-{i}": OfNode((float(us),), 50, driver) for i, us in enumerate(steps_us)}
+        nights.measure(of)
+    nights.judge()
+    return nights.sweep_ids[0]
 
 
 @pytest.mark.timeout(240)

@@ -22,6 +22,7 @@ CURVES = Path(__file__).parents[2] / "cases" / "nccl-tests" / "h100-sxm-x8.all_r
         ("/recommend", "Choose a model"),
         ("/memory", "nothing has to be measured"),
         ("/claims", "not measured here yet"),
+        ("/history", "make a schedule"),
     ],
 )
 def test_with_no_data_a_page_says_what_to_do(path: str, said: str, browser: Browser) -> None:

@@ -98,6 +98,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "list_models",
         "list_nodes",
         "get_fleet",
+        "get_series",
         "create_token",
         "list_tokens",
         "revoke_token",

@@ -29,6 +29,7 @@ def test_only_files_for_browsers_are_served_and_their_address_changes_with_them(
         "pages.css",
         "pages.js",
         "charts.js",
+        "history.js",
         "htmx.js",
         "uplot.js",
         "uplot.css",
