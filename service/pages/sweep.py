@@ -27,7 +27,14 @@ MOST_RESULTS: Final = 400
 MOST_POINTS: Final = 400
 MOST_LISTED: Final = 50
 MOST_OTHERS: Final = 50
-NOT_MEASURED: Final = (PointState.QUEUED, PointState.RUNNING, PointState.FAILED)
+SHOWN_POINTS: Final = {
+    PointState.QUEUED: MOST_POINTS,
+    PointState.RUNNING: MOST_POINTS,
+    PointState.FAILED: MOST_POINTS,
+    PointState.REJECTED: MOST_LISTED,
+    PointState.PARTIAL: MOST_LISTED,
+}
+"""Points that are shown beside the results, and how many of each state."""
 
 Word = Annotated[str, Field(max_length=200)]
 
@@ -81,22 +88,20 @@ def sweep_page(
         chosen = facet.as_filter(sweep_id)
         measured = results.page(session, chosen, limit=MOST_RESULTS).items
         found = [result for result in measured if facet.holds(result.spec)]
-        points = [
-            point
-            for state in NOT_MEASURED
-            for point in sweeps.points(session, sweep_id, state=state, limit=MOST_POINTS).items
+        points = {
+            state: sweeps.points(session, sweep_id, state=state, limit=most).items
+            for state, most in SHOWN_POINTS.items()
             if sweep.counts[state]
-        ]
-        rejected = sweeps.points(
-            session, sweep_id, state=PointState.REJECTED, limit=MOST_LISTED
-        ).items
-        partial = sweeps.points(session, sweep_id, state=PointState.PARTIAL, limit=MOST_LISTED)
+        }
         evens = [one for one in breakeven.of_results(session, chosen) if one.model in spec.models]
         others = sweeps.page(session, limit=MOST_OTHERS).items
+    unmeasured = [
+        point for state in points if state is not PointState.PARTIAL for point in points[state]
+    ]
     grid = sweep_charts.grid_of(
-        found, [one for one in (*points, *rejected) if facet.holds(sweep_charts.block_of(one))]
+        found, [one for one in unmeasured if facet.holds(sweep_charts.block_of(one))]
     )
-    failed = [point for point in points if point.state is PointState.FAILED]
+    failed = points.get(PointState.FAILED, ())[:MOST_LISTED]
     return page(
         request,
         "sweep.html",
@@ -111,8 +116,8 @@ def sweep_page(
         evens=[(one, sweep_charts.break_even(one, grid.results)) for one in evens],
         rows=sweep_table.rows(grid, view.sort, is_descending=view.desc, only=view.only),
         columns=list(Sorting),
-        failed=(*failed[:MOST_LISTED], *partial.items),
-        rejected=rejected,
+        failed=(*failed, *points.get(PointState.PARTIAL, ())),
+        rejected=points.get(PointState.REJECTED, ()),
         others=[one for one in others if one.id != sweep.id and not one.is_calibration],
         curl=again,
         is_cut=len(measured) == MOST_RESULTS,

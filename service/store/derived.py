@@ -4,7 +4,7 @@ Expressions and statements never change once built, and building one costs more 
 each is built once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from sqlalchemy import (
@@ -63,12 +63,19 @@ def point_state() -> Case[str]:
 def _cases(
     owner: ColumnElement[str] | InstrumentedAttribute[str], reference: str
 ) -> list[tuple[ColumnElement[bool], str]]:
-    """First match wins; both enums use the same words."""
+    """Of the trials of one row, each looked for by an index."""
 
     def has(*states: TrialState) -> ColumnElement[bool]:
         belongs = getattr(_TRIAL, reference) == owner
         return exists(select(1).where(belongs, _TRIAL.state.in_(states)))
 
+    return _in_order(has)
+
+
+def _in_order(
+    has: Callable[..., ColumnElement[bool]],
+) -> list[tuple[ColumnElement[bool], str]]:
+    """First match wins; both enums use the same words. `has` tells of the states of all trials."""
     queued = has(TrialState.QUEUED)
     succeeded, failed = has(TrialState.SUCCEEDED), has(TrialState.FAILED)
     cancelled = has(TrialState.CANCELLED)
@@ -92,12 +99,37 @@ def trial_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[T
     return counts
 
 
-def point_counts(session: Session, sweep_ids: Sequence[str]) -> dict[str, dict[PointState, int]]:
-    """Points by state for each sweep; every state is there."""
-    counts = {sweep_id: dict.fromkeys(PointState, 0) for sweep_id in sweep_ids}
-    for sweep_id, state, count in session.execute(_count_points(), {"sweep_ids": sweep_ids}):
-        counts[sweep_id][PointState(state)] = count
+def point_counts(
+    session: Session, of_trials: Mapping[str, Mapping[TrialState, int]]
+) -> dict[str, dict[PointState, int]]:
+    """Points by state for each sweep; every state is there. `of_trials` is what trial_counts says.
+
+    Where all trials of a sweep are in one state, so are its points, and nobody has to look at them.
+    """
+    counts = {sweep_id: dict.fromkeys(PointState, 0) for sweep_id in of_trials}
+    connection = session.connection()
+    found = connection.execute(_count_rejected(), {"sweep_ids": list(of_trials)})
+    for sweep_id, count in found:
+        counts[sweep_id][PointState.REJECTED] = count
+    only = {sweep_id: _only(states) for sweep_id, states in of_trials.items()}
+    uniform = [sweep_id for sweep_id, state in only.items() if state is not None]
+    for sweep_id, count in connection.execute(_count_all_points(), {"sweep_ids": uniform}):
+        state = only[sweep_id] or PointState.SUCCEEDED
+        counts[sweep_id][state] = count - counts[sweep_id][PointState.REJECTED]
+    mixed = [sweep_id for sweep_id, state in only.items() if state is None]
+    for sweep_id, state, count in connection.execute(_count_points(), {"sweep_ids": mixed}):
+        counts[sweep_id][PointState(state)] = int(count)
     return counts
+
+
+def _only(counts: Mapping[TrialState, int]) -> PointState | None:
+    """The state of every point; None where trials are in several states."""
+    states = [state for state, count in counts.items() if count]
+    if len(states) > 1:
+        return None
+    if not states:
+        return PointState.SUCCEEDED
+    return PointState.RUNNING if states[0] in HELD else PointState(states[0].value)
 
 
 @cache
@@ -110,14 +142,46 @@ def _count_trials() -> Select[str, TrialState, int]:
 
 
 @cache
-def _count_points() -> Select[str, str, int]:
-    states = (
-        select(PointRow.sweep_id, point_state().label("state"))
+def _count_all_points() -> Select[str, int]:
+    return (
+        select(PointRow.sweep_id, func.count())
         .where(PointRow.sweep_id.in_(_sweep_ids()))
+        .group_by(PointRow.sweep_id)
+    )
+
+
+@cache
+def _count_rejected() -> Select[str, int]:
+    return (
+        select(PointRow.sweep_id, func.count())
+        .join(SweepRow, SweepRow.id == PointRow.sweep_id)
+        .where(
+            SweepRow.id.in_(_sweep_ids()), SweepRow.num_rejected > 0, PointRow.is_rejected.is_(True)
+        )
+        .group_by(PointRow.sweep_id)
+    )
+
+
+@cache
+def _count_points() -> Select[str, str, int]:
+    """Trials by point, then points by what theirs come to; those of a pair have theirs together."""
+
+    def has(*states: TrialState) -> ColumnElement[bool]:
+        return func.max(case((_TRIAL.state.in_(states), 1), else_=0)) == 1
+
+    num_points = func.max(case((_TRIAL.pair_point_id.is_(None), 1), else_=2))
+    points = (
+        select(
+            _TRIAL.sweep_id,
+            case(*_in_order(has), else_=PointState.SUCCEEDED.value).label("state"),
+            num_points.label("num_points"),
+        )
+        .where(_TRIAL.sweep_id.in_(_sweep_ids()))
+        .group_by(_TRIAL.sweep_id, _TRIAL.point_id)
         .subquery()
     )
-    return select(states.c.sweep_id, states.c.state, func.count()).group_by(
-        states.c.sweep_id, states.c.state
+    return select(points.c.sweep_id, points.c.state, func.sum(points.c.num_points)).group_by(
+        points.c.sweep_id, points.c.state
     )
 
 

@@ -19,6 +19,9 @@ from service.store.submission import insert_sweep
 from workers.contract.calibration import AnySweepSpec, Probes
 from workers.contract.sweep import Expansion
 
+_OPEN = (SweepState.QUEUED, SweepState.RUNNING)
+"""States of few sweeps, whatever there was before: only those are looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
@@ -123,6 +126,8 @@ def page(
     chosen = select(SweepRow).order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
     if state is not None:
         chosen = chosen.where(derived.sweep_state() == state.value)
+        if state in _OPEN:
+            chosen = chosen.where(SweepRow.finished_at.is_(None))
     if tag is not None:
         tagged = select(SweepTagRow.sweep_id).where(
             SweepTagRow.key == tag[0], SweepTagRow.value == tag[1]
@@ -193,7 +198,7 @@ def _load(session: Session, chosen: Select[SweepRow]) -> list[Sweep]:
     ).all()
     ids = [row.id for row, _ in rows]
     counts = derived.trial_counts(session, ids)
-    point_counts = derived.point_counts(session, ids)
+    point_counts = derived.point_counts(session, counts)
     means = _mean_trial_s(session, ids)
     return [
         _sweep(
