@@ -155,9 +155,9 @@ def drawn(series: SeriesReport, shown: Shown) -> str:
     has_normalised = any(night.normalised_us is not None for night in nights)
     told: dict[str, JsonValue] = {
         "x": [_seconds(night) for night in nights],
-        "median": [step and step.median for step in steps],
-        "low": [step and step.ci_low for step in steps],
-        "high": [step and step.ci_high for step in steps],
+        "median": [None if step is None else step.median for step in steps],
+        "low": [None if step is None else step.ci_low for step in steps],
+        "high": [None if step is None else step.ci_high for step in steps],
         "normalised": [night.normalised_us for night in nights] if has_normalised else None,
         "level": [night.level_us for night in nights] if series.changes else None,
         "commits": [night.commit for night in nights],

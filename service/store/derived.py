@@ -117,8 +117,8 @@ def point_counts(
         state = only[sweep_id] or PointState.SUCCEEDED
         counts[sweep_id][state] = count - counts[sweep_id][PointState.REJECTED]
     mixed = [sweep_id for sweep_id, state in only.items() if state is None]
-    for sweep_id, state, count in connection.execute(_count_points(), {"sweep_ids": mixed}):
-        counts[sweep_id][PointState(state)] = int(count)
+    for sweep_id, told, count in connection.execute(_count_points(), {"sweep_ids": mixed}):
+        counts[sweep_id][PointState(told)] = int(count)
     return counts
 
 
