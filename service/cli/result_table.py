@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.cli.terminal import cell, new_table, say
-from service.cli.wire.results import Idle, Result
+from service.cli.wire.results import OUTSIDE, Idle, Result
 from service.cli.wire.spec import Spec
 from service.figures import interval, percent
 
@@ -54,9 +54,8 @@ def show_predictions(console: Console, results: Sequence[Result]) -> None:
     banded = [one.prediction.is_within for one in results if one.prediction]
     judged = [held for held in banded if held is not None]
     if judged:
-        say(
-            console, f"{sum(judged)} of {len(judged)} step times lie in the band, meant for 9 in 10"
-        )
+        held = f"{sum(judged)} of {len(judged)} step times lie in the band, meant for 9 in 10"
+        say(console, f"{held};{OUTSIDE} those that do not")
 
 
 def _table(

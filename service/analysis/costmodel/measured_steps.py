@@ -19,7 +19,8 @@ FEWEST_STEPS = 8
 _FEWEST_KNOWN = 4
 """Points that are left to fit while a shape is held out."""
 _BEYOND = 2.0
-"""Times the most work that was measured; more is extrapolation."""
+"""Times the most work that was measured; more is extrapolation, as is any other TP degree: how many
+ranks share a machine's memory and power decides too."""
 _MOST_FOLDS = 8
 _ALIKE: tuple[Callable[[PointSpec], Hashable], ...] = (
     lambda one: one.model,
@@ -42,16 +43,19 @@ class MeasuredSteps:
     reach: float
     """Doublings of work by which what was held out lay beyond the rest, at least one."""
     most_flops: float
+    degrees: frozenset[int]
     calibration: str
 
     def product_time(self, product: Product, *, point: PointSpec) -> Prediction:
         """A product's part of a step."""
         time_us = self.roofline.time_us(product, element_bytes=point.dtype.num_bytes)
-        is_known = _whole_flops(point) <= _BEYOND * self.most_flops
+        is_near = _whole_flops(point) <= _BEYOND * self.most_flops
         return within(
             time_us,
             self.spread * self._widening(point),
-            basis=Basis.FITTED if is_known else Basis.EXTRAPOLATED,
+            basis=Basis.FITTED
+            if is_near and point.tp_degree in self.degrees
+            else Basis.EXTRAPOLATED,
             calibration=self.calibration,
         )
 
@@ -87,6 +91,7 @@ def from_steps(steps: Sequence[tuple[PointSpec, float]], *, calibration: str) ->
         ratio_spread=spread_of(differences) if differences else None,
         reach=reach,
         most_flops=_most_flops(times),
+        degrees=frozenset(spec.tp_degree for spec in times),
         calibration=calibration,
     )
 

@@ -16,9 +16,10 @@ from service.figures import gigabytes
 app = typer.Typer()
 
 COLUMNS = (
-    *("tp", "ZeRO", "replicas", "weights", "gradients", "optimizer"),
-    *("activations", "cache", "passing", "total", "fits"),
+    *("tp", "ZeRO", "dp", "weights", "grads", "optim"),
+    *("acts", "cache", "passing", "total", "fits"),
 )
+"""Short, so that a row is a line of a narrow terminal."""
 
 
 @app.command()

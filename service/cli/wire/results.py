@@ -22,6 +22,9 @@ class Idle(Wire):
     ideal_share: float
 
 
+OUTSIDE = " *"
+
+
 class Forecast(Wire):
     """What was predicted of a point's step before it ran."""
 
@@ -39,9 +42,8 @@ class Forecast(Wire):
 
     @property
     def verdict(self) -> str:
-        """How far it was off, and whether its band held the step time."""
-        outside = ", outside" if self.is_within is False else ""
-        return f"{self.error:+.0%}{outside}"
+        """How far it was off, with a mark where its band did not hold the step time."""
+        return f"{self.error:+.0%}{OUTSIDE if self.is_within is False else ''}"
 
 
 class Result(Wire):

@@ -244,8 +244,8 @@ def test_results_stand_beside_what_was_predicted_of_them(fake: FakeServer, run: 
     )
     fake.on("GET /v1/results", Reply(found))
     out = " ".join(run("results", "--predicted").out.split())
-    assert "150 [120, 190] us +50%, outside fitted" in out
-    assert "1 of 2 step times lie in the band" in out
+    assert "150 [120, 190] us +50% * fitted" in out
+    assert "1 of 2 step times lie in the band, meant for 9 in 10; * those" in out
 
 
 def test_results_of_different_sweeps_are_not_each_others_baseline(

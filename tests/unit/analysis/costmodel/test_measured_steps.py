@@ -39,13 +39,17 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "tp_degree", "batch"), [("gpt2", 4, 32), ("pythia-31m", 1, 8)])
+@pytest.mark.parametrize(
+    ("model", "tp_degree", "batch", "basis"),
+    [("gpt2", 4, 32, Basis.EXTRAPOLATED), ("pythia-31m", 1, 8, Basis.FITTED)],
+)
 def test_points_of_other_models_and_degrees_follow_from_measured_ones(
-    model: str, tp_degree: int, batch: int
+    model: str, tp_degree: int, batch: int, basis: Basis
 ) -> None:
+    """A degree that was not measured is extrapolation, whatever the work."""
     steps, spec = from_steps(STEPS, calibration="test"), point(model, tp_degree, batch)
     found = total([steps.product_time(product, point=spec) for product in products(spec)])
-    assert found.basis is Basis.FITTED
+    assert found.basis is basis
     assert found.time_us == pytest.approx(true_us(spec), rel=0.06)
 
 
