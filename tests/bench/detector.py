@@ -120,9 +120,14 @@ def told_once(nights: Iterable[tuple[int, list[int]]]) -> list[Told]:
     return told
 
 
+def nights_that_count(truth: Alternative) -> int:
+    """From a change on."""
+    return DRIFT_NIGHTS + MOST_NIGHTS_LATE if truth.is_drift else MOST_NIGHTS_LATE
+
+
 def delays(told: Sequence[Told], truth: Alternative) -> list[int | None]:
     """Of each true change; None where it is not found."""
-    late = DRIFT_NIGHTS + MOST_NIGHTS_LATE if truth.is_drift else MOST_NIGHTS_LATE
+    late = nights_that_count(truth)
     found: list[int | None] = []
     for change in truth.changes:
         counted = [
@@ -141,14 +146,23 @@ def row(name: str, detector: Detector, num_series: int) -> Row:
     for family in FAMILIES:
         told = detector([null_series(family, i).tolist() for i in range(num_series)])
         alarms[family] = 100 * sum(map(len, told)) / (num_series * NIGHTS)
+        say(f"{name}: {alarms[family]:.3f} false alarms per 100 nights, {family}")
     for alternative, truth in ALTERNATIVES.items():
-        told = detector([changed_series(alternative, i).tolist() for i in range(num_series)])
+        end = max(truth.changes) + nights_that_count(truth)
+        told = detector([changed_series(alternative, i)[:end].tolist() for i in range(num_series)])
         counted = [one for item in told for one in delays(item, truth)]
         found = [one for one in counted if one is not None]
         recall[alternative] = len(found) / len(counted)
         delay[alternative] = median(found) if found else float("nan")
-    sys.stderr.write(f"{name}: {time.monotonic() - began:.0f} s\n")
+        say(f"{name}: {recall[alternative]:.3f} found, {alternative}")
+    say(f"{name}: {time.monotonic() - began:.0f} s")
     return Row(name, num_series, alarms, recall, delay)
+
+
+def say(text: str) -> None:
+    """Tell how far it is."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def cpu_ms() -> float:
