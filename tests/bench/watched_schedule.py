@@ -4,30 +4,30 @@
 
 Starts the whole service with a webhook that leads back here. A few real measurements, each in fresh
 processes, are exported, and imported again as the nights of the weeks before. From then on each
-"night" is one start of the schedule by hand. After quiet ones, processes that do nothing but
-compute take the cores from the ranks, until the finding is confirmed; then they stop, until it is
-recovered. Takes minutes; other work on the machine is noise that the detector has to see through.
+"night" is one start of the schedule by hand. After quiet ones half of the ranks' time is taken from
+them, until the finding is confirmed; then they have it back, until it is recovered. Takes minutes;
+other work on the machine is noise that the detector has to see through.
 """
 
 import base64
 import copy
 import hmac
 import json
-import multiprocessing
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import psutil
 
 from tests.service_process import PATIENCE_S, Client, running_service
 from tests.unit.cli.fake_server import FakeServer, Reply, serving
@@ -36,7 +36,8 @@ HOOK = "POST /hook"
 NAME = "nightly"
 MEASURED, IMPORTED_NIGHTS, QUIET_NIGHTS = 8, 24, 2
 MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 14, 20
-HOGS_PER_CORE = 2
+RANK = "RankActor"
+SLICE_S, LOOK_EVERY_S = 0.004, 1.0
 SWEEP: dict[str, Any] = {
     "models": [{"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 8}],
     "blocks": "mlp",
@@ -63,25 +64,42 @@ def watching(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def busy_neighbours() -> Iterator[None]:
-    hogs = [
-        multiprocessing.Process(target=compute_for_ever, daemon=True)
-        for _ in range(HOGS_PER_CORE * (os.cpu_count() or 1))
-    ]
-    for hog in hogs:
-        hog.start()
+def stolen_time(home: Path) -> Iterator[None]:
+    """While it lasts every rank is stopped for half of its time, as by a neighbour it shares with.
+
+    Nothing else on the machine is slower for it.
+    """
+    stopping = threading.Event()
+    thief = threading.Thread(target=steal, args=(home, stopping))
+    thief.start()
     try:
         yield
     finally:
-        for hog in hogs:
-            hog.kill()
-            hog.join()
+        stopping.set()
+        thief.join()
 
 
-def compute_for_ever() -> None:
-    matrix = np.ones((256, 256))
-    while True:
-        matrix @ matrix
+def steal(home: Path, stopping: threading.Event) -> None:
+    looked, found = 0.0, list[psutil.Process]()
+    while not stopping.is_set():
+        if time.monotonic() > looked + LOOK_EVERY_S:
+            looked, found = time.monotonic(), ranks(home)
+        for send in (psutil.Process.suspend, psutil.Process.resume):
+            for rank in found:
+                with suppress(psutil.NoSuchProcess):
+                    send(rank)
+            time.sleep(SLICE_S)
+
+
+def ranks(home: Path) -> list[psutil.Process]:
+    """Processes of the service in this folder that measure."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            is_rank = RANK in process.name() + " ".join(process.cmdline())
+            if is_rank and process.environ().get("TPSWEEP_HOME") == str(home):
+                found.append(process)
+    return found
 
 
 def import_history(client: Client) -> None:
@@ -166,7 +184,7 @@ def are_signed(receiver: FakeServer, secret: str) -> bool:
     return True
 
 
-def run(client: Client, receiver: FakeServer) -> bool:
+def run(client: Client, receiver: FakeServer, home: Path) -> bool:
     import_history(client)
     hook = {"name": "here", "target": f"{receiver.url}/hook"}
     secret = client.post("/webhooks", hook)["secret"]
@@ -175,7 +193,7 @@ def run(client: Client, receiver: FakeServer) -> bool:
         night(client)
     nights = f"{IMPORTED_NIGHTS} imported and {QUIET_NIGHTS} quiet nights"
     say(f"{nights}: {len(receiver.received)} messages")
-    with busy_neighbours():
+    with stolen_time(home):
         began = len(told(receiver, "confirmed"))
         found = nights_until(
             client, lambda: len(told(receiver, "confirmed")) > began, MOST_SLOW_NIGHTS
@@ -205,7 +223,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, serving() as receiver:
         receiver.on(HOOK, Reply({}))
         with running_service(Path(folder), **NETWORKS) as client, watching(Path(folder)):
-            return 0 if run(client, receiver) else 1
+            return 0 if run(client, receiver, Path(folder)) else 1
 
 
 if __name__ == "__main__":
