@@ -22,10 +22,11 @@ from workers.contract.pair import Pair, PairAxis
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 
+DAY = "day-of-month"
 FIELDS = {
     "minute": "0-59",
     "hour": "0-23",
-    "day-of-month": "1-31 or L",
+    DAY: "1-31 or L",
     "month": "1-12 or JAN-DEC",
     "day-of-week": "0-7 or SUN-SAT",
 }
@@ -62,8 +63,18 @@ def _wrong_field(parts: list[str], message: str) -> str:
     value = dict(zip(FIELDS, parts, strict=True)).get(name)
     if value is None:
         return f"{message}; {_EXAMPLE}"
+    if name == DAY and _is_cron([*parts[:3], "*", parts[4]]):
+        return f"no month {parts[3]!r} has a day {value!r}; {_EXAMPLE}"
     forms = "*, a-b, a,b and */n"
     return f"the {name} {value!r} is not possible; it takes {FIELDS[name]} with {forms}; {_EXAMPLE}"
+
+
+def _is_cron(parts: list[str]) -> bool:
+    try:
+        CronSim(" ".join(parts), _LONG_AGO)
+    except CronSimError:
+        return False
+    return True
 
 
 def _check_zone(zone: str) -> str:
