@@ -14,8 +14,10 @@ from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.errors import FieldError, InvalidRequestError, NotFoundError
+from service.reports import bridges
 from service.reports import preview as previews
 from service.reports import schedules as reports
+from service.reports.bridges import BridgeReport
 from service.reports.schedules import DecisionReport, ScheduleReport
 from service.store import baselines, firing, schedules
 from workers.contract.frozen import LARGEST_LABEL, Frozen
@@ -137,6 +139,14 @@ def list_decisions(
     with service.sessions.reading() as session:
         found = reports.decisions(session, schedule, limit=which.limit, cursor=which.cursor)
     return Page.of(found)
+
+
+@router.get("/{schedule}/bridges")
+def list_bridges(schedule: str, service: ServiceDep, caller: Reader) -> Page[BridgeReport]:
+    """Where its nights went over to other hardware, and by what ratio; oldest first."""
+    del caller
+    with service.sessions.reading() as session:
+        return Page(items=list(bridges.list_all(session, schedule)), next_cursor=None)
 
 
 def _refuse_what_cannot_run(service: Service, spec: ScheduleSpec) -> None:

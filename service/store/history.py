@@ -98,6 +98,20 @@ def times(session: Session, sweep_ids: Collection[str]) -> dict[str, datetime]:
     return {sweep_id: at for sweep_id, at in rows}  # noqa: C416 - rows are not pairs to the type checker
 
 
+def nights_of_hardware(session: Session, of: Sequence[Night]) -> Mapping[str, set[int]]:
+    """Which of these nights each hardware_key measured."""
+    number_of = {night.sweep_id: number for number, night in enumerate(of)}
+    chosen = (
+        select(ResultRow.sweep_id, ResultRow.hardware_key)
+        .where(ResultRow.sweep_id.in_(number_of))
+        .distinct()
+    )
+    found: dict[str, set[int]] = defaultdict(set)
+    for sweep_id, hardware_key in session.execute(chosen):
+        found[hardware_key].add(number_of[sweep_id])
+    return found
+
+
 def readings(
     session: Session, of: Sequence[Night], *, spec_key: str | None = None
 ) -> Mapping[str, list[Reading]]:

@@ -11,7 +11,7 @@ from service.cli.configuration import load_settings
 from service.cli.options import AsJson, SweepFile
 from service.cli.sweep_file import read_sweep_file
 from service.cli.terminal import cell, new_table, print_json, say, show_table
-from service.cli.wire.schedules import Decision, Schedule
+from service.cli.wire.schedules import Bridge, Decision, Schedule
 
 app = typer.Typer(no_args_is_help=True, help="Measure a sweep again and again.")
 
@@ -69,8 +69,10 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     with Client.connect(load_settings()) as client:
         answer = client.get(resource("schedules", name))
         found = client.collect(resource("schedules", name, "decisions"), {}, limit=MOST_DECISIONS)
+        swapped = client.whole_list(resource("schedules", name, "bridges"), {})
     if as_json:
-        print_json({"schedule": answer.document, "decisions": found.document})
+        parts = {"schedule": answer, "decisions": found, "bridges": swapped}
+        print_json({part: read.document for part, read in parts.items()})
         return
     _describe(answer.read(Schedule))
     table = new_table("", COLUMNS, right=("sweep",))  # an id is of use whole
@@ -79,6 +81,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
         held = "" if one.held is None else one.held.label
         table.add_row(*map(cell, (when, one.action, one.reason, one.sweep_id, held)))
     show_table(Console(), table, empty="it has not named a time yet")
+    for bridge in swapped.read(Bridge):
+        say(Console(), f"{bridge.first.at:%Y-%m-%d %H:%M} {bridge.sentence}")
 
 
 @app.command()

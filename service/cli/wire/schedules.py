@@ -1,6 +1,7 @@
 from datetime import datetime
 
 from service.cli.wire.base import Wire
+from service.cli.wire.findings import NightOf
 
 
 class Pause(Wire):
@@ -51,3 +52,10 @@ class Decision(Wire):
     reason: str = ""
     sweep_id: str | None = None
     held: Held | None = None
+
+
+class Bridge(Wire):
+    """Where its nights went over to other hardware."""
+
+    first: NightOf
+    sentence: str

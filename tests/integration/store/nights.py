@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.schedules.spec import ScheduleSpec
-from service.store import judging, schedules
+from service.store import fleet, judging, schedules
 from service.store.engine import Sessions
 from service.store.judging import Judgement
 from service.store.models.point import PointRow
@@ -21,6 +21,7 @@ from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, PROOF
 from tests.unit.reports.measured import summary
 from workers.contract.axes import GroupKind
+from workers.contract.hardware import Hardware
 from workers.contract.sweep import SweepSpec
 
 NIGHT = timedelta(days=1)
@@ -48,6 +49,7 @@ class Nights:
     clock: FakeClock
     num_cases: int = 1
     communicating: frozenset[int] = frozenset()
+    hardware: Hardware = HARDWARE
     sweep_ids: list[str] = field(default_factory=list)
 
     def spec(self, *, num_nodes: int, tags: Mapping[str, str] | None = None) -> SweepSpec:
@@ -84,6 +86,7 @@ class Nights:
             .where(TrialRow.sweep_id == sweep_id)
         )
         with self.sessions.writing() as session:
+            fleet.note_hardware(session, self.hardware)
             rows = [
                 self._row(trial_id, replicate, point, name=name, of=by_node[name])
                 for trial_id, replicate, point in session.execute(chosen).all()
@@ -92,7 +95,7 @@ class Nights:
             session.execute(insert(ResultRow), rows)
             done = {"state": TrialState.SUCCEEDED}
             session.execute(update(TrialRow).where(TrialRow.sweep_id == sweep_id).values(done))
-            over = {"finished_at": self.clock.now, "hardware_key": HARDWARE.hardware_key}
+            over = {"finished_at": self.clock.now, "hardware_key": self.hardware.hardware_key}
             session.execute(update(SweepRow).where(SweepRow.id == sweep_id).values(over))
 
     def judge(self) -> list[Judgement]:
@@ -123,7 +126,7 @@ class Nights:
             "sweep_id": point.sweep_id,
             "replicate": replicate,
             "spec_key": point.spec_key,
-            "hardware_key": HARDWARE.hardware_key,
+            "hardware_key": self.hardware.hardware_key,
             "link_class": "host_memory",
             "node": name,
             "group_id": f"{point.sweep_id}-{replicate}",

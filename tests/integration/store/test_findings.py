@@ -10,12 +10,13 @@ from service.analysis.findings.classify import Cause
 from service.analysis.findings.evidence import OF_A_NODE, FindingKind
 from service.analysis.findings.states import Dismissal, FindingState
 from service.errors import ConflictError, NotFoundError
+from service.reports import bridges
 from service.store import findings, sweeps
 from service.store.engine import Sessions, create_engine
 from service.store.findings import FindingFilter, StoredFinding
 from service.store.history import RERUN_OF
 from tests.integration.store.builders import FakeClock
-from tests.integration.store.nights import Nights, OfNode
+from tests.integration.store.nights import POLICY, Nights, OfNode
 from tests.unit.analysis.findings import synthetic_fleet as truth
 from tests.unit.analysis.findings.synthetic_fleet import planted
 from tests.unit.analysis.trials import HARDWARE
@@ -102,6 +103,25 @@ def test_what_the_control_shows_too_is_the_hosts(nights: Nights) -> None:
     found = only(nights)
     assert (found.state, found.cause) == (FindingState.CONFIRMED, Cause.NODE)
     assert found.normalised_effect == pytest.approx(0, abs=0.02)
+
+
+def test_a_swap_of_hardware_begins_a_new_series_with_a_bridge_and_no_finding(
+    nights: Nights,
+) -> None:
+    last, old = nights.sweep_ids[-1], nights.hardware
+    nights.hardware = old.model_copy(update={"accelerator": "Faster CPU"})
+    first = night(nights, 0.5)
+    for _ in range(4):
+        night(nights, 0.5)
+    nights.judge()
+    assert all_of(nights) == []
+    with nights.sessions.reading() as session:
+        (bridge,) = bridges.list_all(session, POLICY)
+    assert (bridge.before, bridge.after) == (old, nights.hardware)
+    assert (bridge.last.sweep_id, bridge.first.sweep_id) == (last, first)
+    assert bridge.overall is not None
+    assert bridge.overall.ratio == pytest.approx(0.5, rel=0.02)
+    assert bridge.sentence.startswith("from Test CPU to Faster CPU: faster")
 
 
 def test_one_wild_night_is_a_suspicion_that_fades(nights: Nights) -> None:

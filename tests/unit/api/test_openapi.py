@@ -74,6 +74,7 @@ def test_operations_have_stable_names(document: Document) -> None:
         "pause_schedule",
         "resume_schedule",
         "list_decisions",
+        "list_bridges",
         "list_results",
         "get_profile",
         "get_result",

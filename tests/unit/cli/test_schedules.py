@@ -63,9 +63,15 @@ def test_a_wrong_field_is_shown_as_the_server_says_it(
 def test_show_gives_every_decision_with_its_reason(fake: FakeServer, run: Run) -> None:
     fake.on(f"GET {PATH}", Reply(SCHEDULE))
     fake.on(f"GET {PATH}/decisions", Reply(page(FIRED)))
+    bridge = {
+        "first": {"sweep_id": SWEEP_ID, "at": "2026-01-02T01:00:00Z"},
+        "sentence": "from L4 to H100: faster",
+    }
+    fake.on(f"GET {PATH}/bridges", Reply(page(bridge)))
     shown = run("schedule", "show", "nightly")
     assert "held against baseline good" in shown.out
     assert "on time" in shown.out
+    assert "2026-01-02 01:00 from L4 to H100: faster" in shown.out
     document = json.loads(run("schedule", "show", "nightly", "--json").out)
     assert document["decisions"]["items"] == [FIRED]
 
