@@ -71,8 +71,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
         found = client.collect(resource("schedules", name, "decisions"), {}, limit=MOST_DECISIONS)
         swapped = client.whole_list(resource("schedules", name, "bridges"), {})
     if as_json:
-        parts = {"schedule": answer, "decisions": found, "bridges": swapped}
-        print_json({part: read.document for part, read in parts.items()})
+        lists = {"decisions": found.document, "bridges": swapped.document}
+        print_json({"schedule": answer.document, **lists})
         return
     _describe(answer.read(Schedule))
     table = new_table("", COLUMNS, right=("sweep",))  # an id is of use whole
