@@ -8,6 +8,7 @@ from service.analysis.claims.computed import computed_claims
 from service.reports.claim_facts import facts
 from service.store import curves, results
 from service.store.result_filter import ResultFilter
+from workers.contract.sweep import SweepSpec
 
 MOST_POINTS = 500
 NOT_YET = "not measured here yet"
@@ -22,6 +23,9 @@ class ClaimReport(Claim):
         description=f"What the newest {MOST_POINTS} measured points and all imported curves say; "
         "null where arithmetic alone decides."
     )
+    sweep: SweepSpec | None = Field(
+        description="What would measure it here; null where nothing is open, or no sweep could."
+    )
 
 
 def report(session: Session) -> tuple[ClaimReport, ...]:
@@ -35,4 +39,5 @@ def report(session: Session) -> tuple[ClaimReport, ...]:
 def _one(claim: Claim, measured: str | None) -> ClaimReport:
     wants = claim.verdict is Verdict.DEPENDS or claim.number in MEASURED_TOO
     said = measured if measured is not None or not wants else NOT_YET
-    return ClaimReport(**dict(claim), measured=said)
+    sweep = claim.measured_by if said == NOT_YET else None
+    return ClaimReport(**dict(claim), measured=said, sweep=sweep)

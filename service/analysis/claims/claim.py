@@ -1,8 +1,10 @@
+import shlex
 from enum import StrEnum
 
 from pydantic import Field
 
 from workers.contract.frozen import Frozen
+from workers.contract.sweep import SweepSpec
 
 
 class Verdict(StrEnum):
@@ -29,3 +31,9 @@ class Claim(Frozen):
     figures: tuple[float, ...] = Field(description="The numbers of `ours`, in its order.")
     verdict: Verdict
     command: str = Field(description="What shows it, or measures it here.")
+
+    @property
+    def measured_by(self) -> SweepSpec | None:
+        """The sweep that `command` submits; None where it submits none."""
+        first, *rest = shlex.split(self.command)
+        return SweepSpec.model_validate_json(rest[0]) if first == "echo" else None

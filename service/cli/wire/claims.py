@@ -1,3 +1,5 @@
+from pydantic import JsonValue
+
 from service.cli.wire.base import Wire
 
 
@@ -12,3 +14,4 @@ class Claim(Wire):
     verdict: str
     measured: str | None = None
     command: str
+    sweep: dict[str, JsonValue] | None = None
