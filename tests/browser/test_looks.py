@@ -16,6 +16,8 @@ from service.store.engine import Sessions
 from tests.browser.conftest import opened, serious_violations
 from tests.browser.sites import Site, measure_all, site, submit
 from tests.integration.api import measuring
+from tests.integration.api.test_calibrations import ASKED as CALIBRATION
+from tests.integration.api.test_calibrations import time_us
 from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import POLICY, Nights, OfNode
 
@@ -55,6 +57,8 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
     assert lease is not None
     measuring.fail(sessions, lease)
     measure_all(sessions)
+    calibration = http.post("/v1/calibrations", json=CALIBRATION).raise_for_status().json()["id"]
+    measuring.calibrate_all(sessions, time_us)
     running = submit(sessions, name="runs now", blocks="mlp")
     for _ in range(20):
         lease = measuring.claim(sessions)
@@ -75,6 +79,9 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
     (finding,) = http.get("/v1/findings").json()["items"]
     case = http.get(f"/v1/results?sweep={changed}").json()["items"][0]
     series = f"case={case['spec_key']}&hardware={case['hardware_key']}"
+    hook = {"name": "ops", "target": "https://ops.example/hooks/tpsweep", "policy": "nightly"}
+    webhook = http.post("/v1/webhooks", json=hook).raise_for_status().json()["id"]
+    http.post(f"/v1/webhooks/{webhook}/test").raise_for_status()
     query = f"sweep={after}&tp_degree=2&batch=256&block=mlp"
     point = http.get(f"/v1/results?{query}").json()["items"][0]["id"]
     return {
@@ -84,6 +91,7 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
         "sweep-speed-up": f"/sweeps/{after}?metric=speed_up",
         "sweep-failing": f"/sweeps/{failing}",
         "sweep-running": f"/sweeps/{running}",
+        "calibration": f"/sweeps/{calibration}",
         "point": f"/points/{point}",
         "compare": f"/compare?baseline={before}&candidate={after}",
         "findings": "/findings",
@@ -97,6 +105,8 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
         "claims": "/claims",
         "schedules": "/schedules",
         "baselines": "/baselines",
+        "webhooks": "/webhooks",
+        "webhook": f"/webhooks/{webhook}",
         "tokens": "/tokens",
         "sign-in": "/sign-in",
         "failed": "/sweeps/none",
