@@ -27,9 +27,11 @@ DELIVERY: dict[str, object] = {
 
 
 def test_add_shows_the_secret_once(fake: FakeServer, run: Run) -> None:
-    fake.on("POST /v1/webhooks", Reply({**WEBHOOK, "secret": "whsec_x"}, status=201))
+    made = {**WEBHOOK, "secret": "whsec_x", "warning": "ops.example cannot be resolved"}
+    fake.on("POST /v1/webhooks", Reply(made, status=201))
     outcome = run("webhook", "add", "ops", "https://ops.example/a", "--event", "confirmed")
     assert "shown only now: whsec_x" in outcome.out
+    assert "for now: ops.example cannot be resolved" in outcome.out
     sent = json.loads(fake.received[0].body)
     assert (sent["target"], sent["events"], sent["kind"]) == (
         "https://ops.example/a",
