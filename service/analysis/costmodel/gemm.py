@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from service.analysis.costmodel.fit import fit_relative
 from service.analysis.costmodel.prediction import Basis, Prediction, spread_of, within
@@ -17,6 +18,8 @@ FEWEST_PRODUCTS = 8
 _NEIGHBOURS = 6
 _NEAR = 2.0
 """Doublings from the nearest measured product; farther is extrapolation."""
+_ROWS = tuple(sorted({round(2 ** (half / 2)) for half in range(61)}))
+"""At which a product is predicted, so as to rise in between."""
 _HUBER = 0.1
 _ROUNDS = 20
 
@@ -107,15 +110,23 @@ class GemmModel:
             )
 
     def predict(self, product: Product) -> Prediction:
-        """Time of any product; one far from all that were measured is extrapolation."""
-        distances = self._distances(product)
-        nearest = float(distances.min())
-        time_us = self.roofline.time_us(product, element_bytes=self.element_bytes)
-        time_us *= math.exp(self._bend(distances))
+        """Time of any product; one far from all that were measured is extrapolation.
+
+        It rises with the number of rows.
+        """
+        nearest = float(self._distances([product]).min())
         is_near = nearest <= _NEAR
         basis = Basis.MEASURED if is_near else Basis.EXTRAPOLATED
         spread = self.spread * (1 if is_near else nearest / _NEAR)
-        return within(time_us, spread, basis=basis, calibration=self.calibration)
+        return within(self._rising(product), spread, basis=basis, calibration=self.calibration)
+
+    def _rising(self, product: Product) -> float:
+        """Isotonic in log time over the rows, half a doubling after the other."""
+        rows = [Product(one, product.n, product.k) for one in _ROWS]
+        plain = [self.roofline.time_us(one, element_bytes=self.element_bytes) for one in rows]
+        times = np.log(plain) + self._bend(self._distances(rows))
+        rising = isotonic_regression(times).x
+        return math.exp(float(np.interp(math.log2(product.m), np.log2(_ROWS), rising)))
 
     @cached_property
     def roofline(self) -> Roofline:
@@ -125,12 +136,9 @@ class GemmModel:
     @cached_property
     def spread(self) -> float:
         """Half width in log time that holds 90 % of the products that were held out."""
-        errors: list[float] = []
-        for index, product in enumerate(self.times_us):
-            distances = self._distances(product)
-            distances[index] = np.inf
-            errors.append(abs(self._bend(distances) - float(self._bends[index])))
-        return spread_of(errors)
+        distances = self._distances([*self.times_us])
+        np.fill_diagonal(distances, np.inf)
+        return spread_of(np.abs(self._bend(distances) - self._bends).tolist())
 
     @cached_property
     def _places(self) -> NDArray[np.float64]:
@@ -145,16 +153,17 @@ class GemmModel:
             ]
         )
 
-    def _distances(self, product: Product) -> NDArray[np.float64]:
-        """Doublings between the product and each measured one."""
-        place = np.log2(np.array(product, float))
-        return np.asarray(np.linalg.norm(self._places - place, axis=1))
+    def _distances(self, products: Sequence[Product]) -> NDArray[np.float64]:
+        """Doublings between each of the products, one a row, and each measured one."""
+        places = np.log2(np.array(products, float))
+        return np.asarray(np.linalg.norm(self._places[None] - places[:, None], axis=2))
 
-    def _bend(self, distances: NDArray[np.float64]) -> float:
+    def _bend(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of how far the nearest lie off the roofline, by the inverse square of distance."""
-        nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
-        weights = 1 / (distances[nearest] + 1e-6) ** 2
-        return float((weights * self._bends[nearest]).sum() / weights.sum())
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, :_NEIGHBOURS]
+        weights = 1 / (np.take_along_axis(distances, nearest, axis=1) + 1e-6) ** 2
+        weighted = (weights * self._bends[nearest]).sum(axis=1)
+        return np.asarray(weighted / weights.sum(axis=1))
 
 
 def fit_products(
