@@ -28,7 +28,10 @@ def otava(max_p: float, magnitude: float) -> Detector:
 
 
 def ruptures() -> Detector:
-    """PELT of ruptures, least squares, with a penalty of 4 log n times the variance."""
+    """PELT of ruptures, least squares, with a penalty of 4 log n times the variance.
+
+    A linear kernel is least squares, in C: the same places, a hundred times as fast.
+    """
     import numpy as np  # noqa: PLC0415
     import ruptures as library  # noqa: PLC0415 - as above
 
@@ -36,8 +39,8 @@ def ruptures() -> Detector:
         jumps = sorted(abs(b - a) for a, b in pairwise(values))
         sigma = jumps[len(jumps) // 2] * 1.4826 / math.sqrt(2)
         scaled = np.array(values) / sigma
-        fitted = library.Pelt(model="l2", min_size=2, jump=1).fit(scaled)
-        return [int(end) for end in fitted.predict(4 * math.log(len(values)))[:-1]]
+        fitted = library.KernelCPD(kernel="linear", min_size=2).fit(scaled)
+        return [int(end) for end in fitted.predict(pen=4 * math.log(len(values)))[:-1]]
 
     return indices
 
