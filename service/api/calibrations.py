@@ -39,9 +39,9 @@ def calibrate(
     caller: Submitter,
     idempotency_key: KeyHeader = None,
 ) -> SweepReport:
-    """Queue collectives over message sizes and matrix products over shapes, as a sweep of its own.
+    """Queue collectives over sizes, products over shapes and a copy of memory, as one sweep.
 
-    What is left open follows from the devices that are known.
+    What is left open follows from the devices that are known; `time_s` is divided among the probes.
     """
     return create(
         service,
@@ -57,7 +57,7 @@ def calibrate(
 def get_roofline(
     which: Annotated[RooflineParameters, Query()], service: ServiceDep, caller: Reader
 ) -> Page[RooflineReport]:
-    """What calibrations measured of matrix products, beside what was published of the device."""
+    """What calibrations measured of products and memory, beside what was published of it."""
     del caller
     with service.sessions.reading() as session:
         items = reports.found(session, hardware=which.hardware)
