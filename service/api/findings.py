@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from service.access.callers import Caller
 from service.analysis.findings.classify import Cause
+from service.analysis.findings.evidence import FindingKind
 from service.analysis.findings.states import Dismissal, FindingState
 from service.api.auth import Reader, Submitter
 from service.api.examples import DISMISSALS, FINDING_NOTES
@@ -60,6 +61,7 @@ class FindingParameters(PageParameters):
     """Which findings; several values, repeated or with commas, mean any of them."""
 
     state: Annotated[tuple[FindingState, ...], Several] = ()
+    kind: Annotated[tuple[FindingKind, ...], Several] = ()
     cause: Annotated[tuple[Cause, ...], Several] = ()
     policy: str | None = Field(
         default=None, max_length=LARGEST_LABEL, description="Name of the schedule."
@@ -75,6 +77,7 @@ def list_findings(
     del caller
     chosen = FindingFilter(
         states=which.state,
+        kinds=which.kind,
         causes=which.cause,
         policy=which.policy,
         hardware_key=which.hardware_key,

@@ -58,6 +58,7 @@ class FindingFilter:
     """Which findings; an empty tuple or None lets everything pass."""
 
     states: tuple[FindingState, ...] = ()
+    kinds: tuple[FindingKind, ...] = ()
     causes: tuple[Cause, ...] = ()
     policy: str | None = None
     hardware_key: str | None = None
@@ -81,6 +82,8 @@ def page(
     chosen = select(FindingRow).order_by(FindingRow.id.desc())
     if which.states:
         chosen = chosen.where(FindingRow.state.in_(which.states))
+    if which.kinds:
+        chosen = chosen.where(FindingRow.kind.in_(which.kinds))
     if which.causes:
         chosen = chosen.where(FindingRow.cause.in_(which.causes))
     if which.policy is not None:

@@ -22,6 +22,10 @@ def findings(
     state: Annotated[
         list[str] | None, typer.Option(help="Only in this state; may be repeated.")
     ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="level, drift, dispersion, flaky, missing; may be repeated."),
+    ] = None,
     cause: Annotated[
         list[str] | None,
         typer.Option(help="method, roll_out, code, node, link, unexplained; may be repeated."),
@@ -38,7 +42,7 @@ def findings(
     Newest first, each with what changed, since when, where, and the likely cause.
     """
     states = state or ([] if everything else list(OPEN))
-    wanted = {"state": states, "cause": cause or [], "policy": policy}
+    wanted = {"state": states, "kind": kind or [], "cause": cause or [], "policy": policy}
     with Client.connect(load_settings()) as client:
         found = client.collect("/v1/findings", wanted, limit=limit)
     if as_json:

@@ -72,8 +72,14 @@ def test_the_list_is_filtered(client: TestClient, finding_id: str) -> None:
     def ids(query: str) -> list[str]:
         return [one["id"] for one in client.get(f"/v1/findings?{query}").json()["items"]]
 
-    assert ids("state=confirmed,suspect&cause=code&policy=nightly") == [finding_id]
-    assert ids("state=dismissed") == ids("cause=link") == ids("policy=x") == []
+    assert ids("state=confirmed,suspect&cause=code&policy=nightly&kind=level") == [finding_id]
+    assert (
+        ids("state=dismissed")
+        == ids("cause=link")
+        == ids("kind=flaky,missing")
+        == ids("policy=x")
+        == []
+    )
     assert client.get("/v1/findings?state=x").status_code == 422
     assert client.get("/v1/findings/x").status_code == 404
 

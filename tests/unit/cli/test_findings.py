@@ -60,9 +60,10 @@ def test_the_list_shows_open_findings_unless_asked_for_all(fake: FakeServer, run
     fake.on("GET /v1/findings", Reply(page(FINDING)))
     assert "mlp 6.0% slower on host05" in run("findings").out
     assert fake.received[-1].query["state"] == ["suspect", "confirmed", "acknowledged", "fixed"]
-    run("findings", "--all", "--cause", "node", "--policy", "nightly")
+    run("findings", "--all", "--cause", "node", "--kind", "flaky", "--policy", "nightly")
     query = fake.received[-1].query
-    assert (query["cause"], query["policy"], query.get("state")) == (["node"], ["nightly"], None)
+    assert (query["cause"], query["kind"], query["policy"]) == (["node"], ["flaky"], ["nightly"])
+    assert "state" not in query
     run("findings", "--state", "recovered")
     assert fake.received[-1].query["state"] == ["recovered"]
 
