@@ -97,7 +97,7 @@ class TrialSummary(Frozen):
     @property
     def communication_share(self) -> float:
         """Exposed communication over the step; negative where the former is."""
-        return self.exposed_communication_us / self.step_time_us
+        return share_of_communication(step_us=self.step_time_us, compute_us=self.compute_time_us)
 
     @property
     def collective_share(self) -> float | None:
@@ -108,6 +108,11 @@ class TrialSummary(Frozen):
         if self.is_overlapped:
             return None
         return (self.wire_us + self.wait_us) / self.split_step_time_us
+
+
+def share_of_communication(*, step_us: float, compute_us: float) -> float:
+    """Step minus compute, over the step."""
+    return (step_us - compute_us) / step_us
 
 
 def summarise(result: TrialResult) -> TrialSummary:

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from service.errors import NotFoundError
 from service.pages.charts.spark import spark
 from service.pages.house import HouseDep
 from service.pages.page import page
@@ -18,14 +21,16 @@ from service.pages.visitor import Reader
 from service.reports import curves as curve_reports
 from service.reports import fleet as fleet_reports
 from service.reports import nodes as node_reports
-from service.reports import roofline
+from service.reports import roofline, schedules
 from service.reports.curves import CurvePointReport, CurveReport
 from service.reports.fleet import FleetReport
 from workers.contract.axes import CollectiveImpl
 
 router = APIRouter(route_class=PageRoute)
 
-NUM_NIGHTS: Final = 30
+NUM_NIGHTS: Final = 21
+"""As many as a node without peers is held against, and the newest."""
+Schedule = Annotated[str, Query(max_length=200)]
 LEAST_WIDE: Final = 0.1
 
 
@@ -41,11 +46,14 @@ class CurveGroup:
 
 
 @router.get("/hardware")
-def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Response:
-    """Nodes and curves."""
+def hardware_page(
+    request: Request, house: HouseDep, visitor: Reader, schedule: Schedule = ""
+) -> Response:
+    """Nodes as the nights of one schedule show them, and curves."""
     del visitor
     with house.sessions.reading() as session:
-        fleets = fleet_reports.list_all(session, policy=None, num_nights=NUM_NIGHTS)
+        names = [one.name for one in schedules.list_all(session)]
+        fleets = _fleets(session, [schedule] if schedule else names)
         nodes = node_reports.list_all(session)
         curves = [
             CurveReport.of(curve)
@@ -56,10 +64,19 @@ def hardware_page(request: Request, house: HouseDep, visitor: Reader) -> Respons
         request,
         "hardware.html",
         nodes=nodes,
+        names=names,
         fleets=[(one, sparks(one)) for one in fleets],
         groups=grouped(curves),
         rooflines=rooflines,
     )
+
+
+def _fleets(session: Session, names: Sequence[str]) -> tuple[FleetReport, ...]:
+    """Of the first schedule that has measured anything: a night is much to read."""
+    for name in names:
+        with suppress(NotFoundError):
+            return fleet_reports.list_all(session, policy=name, num_nights=NUM_NIGHTS)
+    return ()
 
 
 def sparks(fleet: FleetReport) -> dict[str, Markup]:

@@ -9,11 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select, tuple_
+from pydantic import TypeAdapter
+from sqlalchemy import JSON, func, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
+from service.analysis.control import ControlSummary
 from service.analysis.findings.history import Reading
 from service.analysis.schedules.spec import TAG
+from service.analysis.summary import share_of_communication
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow, SweepTagRow
@@ -22,6 +25,7 @@ from workers.contract.hardware import Environment
 RERUN_OF = "rerun_of"
 """Tag of a sweep that measures suspect points again: the id of the night's sweep."""
 MOST_NIGHTS = 200
+_CONTROL = TypeAdapter[ControlSummary | None](ControlSummary | None)
 COVARIATES = ("driver", "cuda", "nccl", "torch", "os")
 """Versions that are rolled out, of an environment."""
 
@@ -115,16 +119,22 @@ def nights_of_hardware(session: Session, of: Sequence[Night]) -> Mapping[str, se
 def readings(
     session: Session, of: Sequence[Night], *, spec_key: str | None = None
 ) -> Mapping[str, list[Reading]]:
-    """What was measured on these nights, of one case or all, by hardware_key."""
+    """What was measured on these nights, of one case or all, by hardware_key.
+
+    Of a summary only what is needed is read: there are tens of thousands in the nights of a fleet.
+    """
     night_of = {night.sweep_id: number for number, night in enumerate(of)}
     night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
+    told = type_coerce(ResultRow.summary, JSON)
     chosen = (
         select(
             ResultRow.sweep_id,
             ResultRow.hardware_key,
             ResultRow.node,
             ResultRow.spec_key,
-            ResultRow.summary,
+            told["step_time_us"].as_float().label("step_time_us"),
+            told["compute_time_us"].as_float().label("compute_time_us"),
+            told["control"].label("control"),
             ResultRow.environment,
             PointRow.tp_degree,
         )
@@ -141,9 +151,11 @@ def readings(
                 node=row.node,
                 case=row.spec_key,
                 num_ranks=row.tp_degree,
-                step_time_us=row.summary.step_time_us,
-                communication_share=row.summary.communication_share,
-                control=row.summary.control,
+                step_time_us=row.step_time_us,
+                communication_share=share_of_communication(
+                    step_us=row.step_time_us, compute_us=row.compute_time_us
+                ),
+                control=_CONTROL.validate_json(row.control or "null"),
                 versions=_versions(row.environment),
             )
         )

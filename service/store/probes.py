@@ -34,8 +34,9 @@ _TRIALS = (
     .join(PointRow, PointRow.id == ResultRow.point_id)
     .join(SweepRow, SweepRow.id == PointRow.sweep_id)
     .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-    .where(_OF_PROBES)
+    .where(ResultRow.point_id.in_(select(PointRow.id).where(_OF_PROBES)))
 )
+"""From the few probes to their results: SQLite would look at every result there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,21 @@ def measured(
     return [_measured(row) for row in rows]
 
 
+def newest_points(session: Session, which: ResultFilter, *, each: int) -> tuple[str, ...]:
+    """Ids of points that have a matching result: of each case those of its newest sweeps."""
+    has_result = exists(
+        select(1).where(ResultRow.point_id == PointRow.id, *about_results(which.asked))
+    )
+    age = func.row_number().over(partition_by=PointRow.spec_key, order_by=PointRow.id.desc())
+    points = (
+        select(PointRow.id, age.label("age"))
+        .where(_OF_BLOCKS, *about_points(which.asked), has_result)
+        .subquery()
+    )
+    chosen = select(points.c.id).where(points.c.age <= each)
+    return tuple(session.connection().execute(chosen, which.parameters).scalars())
+
+
 def num_measured(session: Session, which: ResultFilter) -> tuple[int, int]:
     """How many different points, and how many batches, the matching results are of."""
     counted = (

@@ -1,7 +1,7 @@
 """The TP degree to run a model with, for each hardware and batch, and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
@@ -22,7 +22,7 @@ from service.reports.estimates import EstimateReport
 from service.reports.recommendation.evidence import PARTS, Question, gather
 from service.reports.recommendation.places import Place, find_places
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured
+from service.store.results import MeasuredTrial, measured, newest_points
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import LARGEST_TP_DEGREE
@@ -30,6 +30,9 @@ from workers.contract.whole_model import WholeModel
 
 ALLOCATOR = 1.1
 """A tenth for allocator and framework, as for a point's estimate before it is queued."""
+
+NEWEST_SWEEPS = 3
+"""Of each case that count: what was measured nightly for a year is not read for one answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +108,13 @@ def recommend(session: Session, asked: Asked) -> tuple[RecommendationReport, ...
 def _trials(session: Session, asked: Asked, place: Place) -> Sequence[MeasuredTrial]:
     if place.hardware_key is None:
         return ()
-    return measured(
-        session,
-        ResultFilter(
-            models=(asked.model.layer.name,),
-            phases=(asked.phase,),
-            hardware_keys=(place.hardware_key,),
-        ),
+    which = ResultFilter(
+        models=(asked.model.layer.name,),
+        phases=(asked.phase,),
+        hardware_keys=(place.hardware_key,),
     )
+    newest = newest_points(session, which, each=NEWEST_SWEEPS)
+    return measured(session, replace(which, point_ids=newest)) if newest else ()
 
 
 def report(
