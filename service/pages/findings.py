@@ -22,7 +22,7 @@ from workers.contract.frozen import LARGEST_LABEL, Frozen
 
 router = APIRouter(route_class=PageRoute)
 
-PAGE_SIZE: Final = 50
+PAGE_SIZE: Final = 25
 OPEN: Final = (FindingState.SUSPECT, FindingState.CONFIRMED, FindingState.ACKNOWLEDGED)
 MOST_MEMBERS: Final = 200
 
