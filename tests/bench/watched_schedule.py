@@ -102,7 +102,7 @@ def ranks() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if process.name().startswith(RANK) and STARTING not in process.cmdline()[0]:
+            if process.name().startswith(RANK) and STARTING not in " ".join(process.cmdline()):
                 found.append(process)
     return found
 
@@ -199,25 +199,21 @@ def run(client: Client, receiver: FakeServer) -> bool:
     nights = f"{IMPORTED_NIGHTS} imported and {QUIET_NIGHTS} quiet nights"
     say(f"{nights}: {len(receiver.received)} messages")
     with stolen_time():
-        found = nights_until(client, lambda: bool(slower(receiver)), MOST_SLOW_NIGHTS)
+        found = nights_until(client, lambda: bool(slower(receiver, "confirmed")), MOST_SLOW_NIGHTS)
     if found is None:
         say(f"not confirmed in {MOST_SLOW_NIGHTS} slow nights")
         return False
-    finding = slower(receiver)[-1]
+    finding = slower(receiver, "confirmed")[-1]
     say(f"confirmed on slow night {found}: {finding['cause']}: {finding['sentence']}")
-    ended = nights_until(client, lambda: is_over(receiver, finding["id"]), MOST_NIGHTS_AFTER)
+    ended = nights_until(client, lambda: bool(slower(receiver, "recovered")), MOST_NIGHTS_AFTER)
     say(f"recovered {'never' if ended is None else f'on night {ended} after it'}")
     say(f"{len(receiver.received)} messages, all signed: {are_signed(receiver, secret)}")
     return ended is not None and finding["cause"] == "node" and are_signed(receiver, secret)
 
 
-def slower(receiver: FakeServer) -> list[Any]:
-    """What was confirmed and is no change for the better."""
-    return [one for one in told(receiver, "confirmed") if (one["effect_relative"] or 0) > 0]
-
-
-def is_over(receiver: FakeServer, finding_id: str) -> bool:
-    return any(one["id"] == finding_id for one in told(receiver, "recovered"))
+def slower(receiver: FakeServer, kind: str) -> list[Any]:
+    """What messages of a kind were about, but for changes for the better."""
+    return [one for one in told(receiver, kind) if (one["effect_relative"] or 0) > 0]
 
 
 def say(text: str) -> None:
