@@ -24,6 +24,7 @@ from workers.runtime.communicator import Communicator
 from workers.runtime.deadline import SelfDestruct
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
+from workers.runtime.loaded_torch import torch_facts
 from workers.runtime.nvml import GpuMonitor
 from workers.runtime.watch import HostWatch
 from workers.timing.control import control_steps
@@ -67,7 +68,9 @@ class Rank:
             rank=self._setup.rank,
             pid=os.getpid(),
             device=self._device_facts,
-            environment=environment(backend=self._backend, realtime_io=self._has_realtime_io),
+            environment=environment(
+                torch_facts(), backend=self._backend, realtime_io=self._has_realtime_io
+            ),
         )
 
     def open_store(self, host: str) -> int:

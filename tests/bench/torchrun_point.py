@@ -15,6 +15,7 @@ from workers.measure import measure
 from workers.prepare import Place, Seat
 from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
+from workers.runtime.loaded_torch import torch_facts
 from workers.runtime.scheduling import IoThreads, usable_cores
 from workers.runtime.watch import HostWatch
 from workers.timing.control import control_steps
@@ -46,7 +47,7 @@ def main() -> None:
         rank=rank,
         device=device,
         device_facts=facts,
-        environment=environment(backend="gloo", realtime_io=io_threads.are_realtime),
+        environment=environment(torch_facts(), backend="gloo", realtime_io=io_threads.are_realtime),
         group=TensorParallelGroup(rank, size, collectives),
         peers=Peers(world if size > 1 else None, clock_identity=clock_identity()),
         watch=HostWatch(device),

@@ -22,7 +22,7 @@ Probe = Callable[..., NodeFacts]
 def look_at(
     node_id: str, *, name: str, address: str, num_cpu_slots: int | None, probe: str
 ) -> ObjectRef[NodeFacts]:
-    """Probe a node in a process that ends afterwards: it loads torch, as nobody else there does.
+    """Probe a node in a process that ends afterwards: it may load torch, as nobody else there does.
 
     `probe` is named, not imported: the owner itself never loads torch.
     """

@@ -1,11 +1,14 @@
+"""What can be known of a host without loading torch."""
+
+import importlib.util
 import os
 import platform
+import runpy
 import socket
 import sys
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-
-import torch
 
 from workers.contract.hardware import Environment
 
@@ -34,39 +37,61 @@ RECORDED_VARIABLES = (
 """Variables that change what is measured. An allow-list: the rest may hold secrets."""
 
 
-def environment(*, backend: str, realtime_io: bool) -> Environment:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchFacts:
+    """What a process's torch is, and how it is set."""
+
+    version: str
+    cuda: str | None
+    nccl: str | None
+    num_threads: int
+    flush_denormal: bool
+
+
+def environment(torch: TorchFacts, *, backend: str, realtime_io: bool) -> Environment:
     """What this process runs on, as recorded beside each result."""
-    has_gpu = torch.cuda.is_available()
     return Environment(
         hostname=socket.gethostname(),
         os=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
         python=".".join(map(str, sys.version_info[:3])),
-        torch=torch.__version__,
-        cuda=torch.version.cuda if has_gpu else None,
-        nccl=_nccl_version() if has_gpu else None,
+        torch=torch.version,
+        cuda=torch.cuda,
+        nccl=torch.nccl,
         driver=_driver_version(),
         ray=_version_of("ray"),
         backend=backend,
         cpu_model=cpu_model(),
         num_cores=os.cpu_count() or 1,
-        num_threads=torch.get_num_threads(),
+        num_threads=torch.num_threads,
         realtime_io=realtime_io,
-        flush_denormal=flushes_denormals(),
+        flush_denormal=torch.flush_denormal,
         niceness=os.getpriority(os.PRIO_PROCESS, 0),
         variables={name: os.environ[name] for name in RECORDED_VARIABLES if name in os.environ},
         load_average=load_average(),
     )
 
 
+def torch_for_cpus() -> TorchFacts | None:
+    """Facts of the installed torch where it was built without GPUs, as its CPU ranks set it.
+
+    Read from its file of versions: to load it takes seconds. None for any other build, which alone
+    knows whether it finds a GPU.
+    """
+    found = importlib.util.find_spec("torch")
+    if found is None or found.origin is None:
+        return None
+    build = runpy.run_path(str(Path(found.origin).with_name("version.py")))
+    if any(build.get(kind) is not None for kind in ("cuda", "hip", "xpu")):
+        return None
+    return TorchFacts(
+        version=build["__version__"], cuda=None, nccl=None, num_threads=1, flush_denormal=True
+    )
+
+
 def load_average() -> float:
     """Of the last minute."""
     return round(os.getloadavg()[0], 2)
-
-
-def flushes_denormals() -> bool:
-    """Whether this thread's arithmetic takes what is too small for a normal float as zero."""
-    return bool(torch.tensor(1e-39).mul(1.0) == 0)
 
 
 def cpu_model() -> str:
@@ -85,10 +110,6 @@ def memory_bytes() -> int:
 def clock_identity() -> str:
     """Processes with the same answer share one monotonic clock: same boot of the same kernel."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _nccl_version() -> str:
-    return ".".join(map(str, torch.cuda.nccl.version()))
 
 
 def _driver_version() -> str | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from workers.contract.host_state import DeviceReading, HostState
-from workers.runtime.host import flushes_denormals, load_average
+from workers.runtime.host import load_average
+from workers.runtime.loaded_torch import flushes_denormals
 
 NS_PER_TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 

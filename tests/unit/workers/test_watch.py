@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from workers.contract.host_state import DeviceReading
-from workers.runtime.host import flushes_denormals
+from workers.runtime.loaded_torch import flushes_denormals
 from workers.runtime.watch import NS_PER_TICK, HostWatch, Look
 
 CPU = torch.device("cpu")

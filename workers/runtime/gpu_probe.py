@@ -1,0 +1,59 @@
+"""What a machine with GPUs offers. Loads torch."""
+
+import subprocess
+
+import torch
+
+from workers.contract.errors import TopologyError
+from workers.contract.hardware import Hardware, NodeFacts
+from workers.contract.topology import Topology, parse_topology
+from workers.runtime.host import environment
+from workers.runtime.loaded_torch import torch_facts
+
+GIB = 1 << 30
+
+
+def probe_gpus(name: str, *, address: str) -> NodeFacts | None:
+    """Look at this machine's GPUs; None where torch finds none."""
+    if not torch.cuda.is_available():
+        return None
+    properties = torch.cuda.get_device_properties(0)
+    count = torch.cuda.device_count()
+    text = topology_text()
+    topology = _read(text)
+    return NodeFacts(
+        name=name,
+        address=address,
+        hardware=Hardware(
+            accelerator=properties.name,
+            memory_class_gib=round(properties.total_memory / GIB),
+            num_devices=count,
+            fabric=topology.fabric if topology else "unknown",
+        ),
+        num_slots=count,
+        slot_memory_bytes=properties.total_memory,
+        environment=environment(torch_facts(), backend="nccl", realtime_io=False),
+        topology=text,
+    )
+
+
+def _read(text: str) -> Topology | None:
+    try:
+        return parse_topology(text)
+    except TopologyError:
+        return None
+
+
+def topology_text() -> str:
+    """What `nvidia-smi topo -m` says, or nothing where it cannot be asked."""
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi", "topo", "-m"],  # noqa: S607 - found on the operator's PATH, as always
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout
