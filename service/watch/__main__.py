@@ -1,6 +1,5 @@
 """`python -m service.watch`: judges what schedules have measured and tells, until SIGTERM."""
 
-import os
 import signal
 import sys
 import threading
@@ -26,8 +25,6 @@ EXIT_TRY_AGAIN = 75
 LOOK_EVERY_S = 0.5
 LOOK_ANYWAY_S = 5.0
 """Also without a commit: what is due by the clock alone."""
-NICENESS = 10
-"""What is measured on this machine goes first."""
 
 log = get_logger(__name__)
 
@@ -45,7 +42,6 @@ def main() -> int:
     except SQLAlchemyError as error:
         log.exception("database_unavailable", error=str(getattr(error, "orig", error)))
         return EXIT_TRY_AGAIN
-    os.nice(NICENESS)
     stopping = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:

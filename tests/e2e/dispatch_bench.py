@@ -94,10 +94,15 @@ class DispatchBench:
         groups = [one._group for one in kept if one is not None]
         return tuple(pid for group in groups if isinstance(group, RayGroup) for pid in group.pids)
 
-    def failures(self) -> list[AttemptRow]:
-        """Attempts that ended, and not with a result."""
+    def failures(self, sweep_id: str) -> list[AttemptRow]:
+        """A sweep's attempts that ended, and not with a result."""
+        asked = (
+            select(AttemptRow)
+            .join(TrialRow, TrialRow.id == AttemptRow.trial_id)
+            .where(TrialRow.sweep_id == sweep_id)
+        )
         with self.sessions.reading() as session:
-            rows = session.scalars(select(AttemptRow).order_by(AttemptRow.granted_at))
+            rows = session.scalars(asked.order_by(AttemptRow.granted_at))
             return [row for row in rows if row.outcome not in {None, AttemptOutcome.SUCCEEDED}]
 
     def check_every_trial_is_accounted_for_once(self) -> None:

@@ -62,7 +62,7 @@ def test_7_a_point_that_exhausts_the_host_is_tried_once_more_and_then_fails(
     bench.finish(sweep_id, within_s=120)
     counts = find(bench.sessions, sweep_id).counts
     assert (counts[TrialState.SUCCEEDED], counts[TrialState.FAILED]) == (2, 1)
-    failures = bench.failures()
+    failures = bench.failures(sweep_id)
     assert [failure.code for failure in failures] == ["host_memory"] * 2
     assert "memory" in (failures[0].message or "")
     bench.check_every_trial_is_accounted_for_once()

@@ -21,7 +21,7 @@ SMALL = {
     "models": [{"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}],
     "blocks": "mlp",
     "phase": "prefill",
-    "tp_degree": [1, 2],
+    "tp_degree": 1,
     "batch": 1,
     "replicates": 1,
     "sampling": {"max_time_s": 0.05},

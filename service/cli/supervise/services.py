@@ -4,6 +4,8 @@ from service.cli.supervise.child import ChildSpec
 from service.settings import Settings
 
 API, DISPATCHER, WATCH = "api", "dispatcher", "watch"
+WATCH_NICENESS = 10
+"""What is measured on this machine, and what starts beside it, goes first."""
 
 
 def api(settings: Settings) -> ChildSpec:
@@ -23,7 +25,12 @@ def dispatcher(settings: Settings) -> ChildSpec:
 
 def watch(settings: Settings) -> ChildSpec:
     """The process that judges what schedules have measured, and tells of it."""
-    return ChildSpec(name=WATCH, arguments=("-m", "service.watch"), environment=_logging(settings))
+    return ChildSpec(
+        name=WATCH,
+        arguments=("-m", "service.watch"),
+        environment=_logging(settings),
+        niceness=WATCH_NICENESS,
+    )
 
 
 def _logging(settings: Settings) -> dict[str, str]:

@@ -1,6 +1,8 @@
+import os
+
 import pytest
 
-from service.cli.supervise.child import restart_delay_s
+from service.cli.supervise.child import Child, ChildSpec, restart_delay_s
 from service.cli.supervise.supervisor import describe_exit
 
 
@@ -19,3 +21,14 @@ def test_many_failures_do_not_overflow() -> None:
 )
 def test_the_way_a_child_ended_is_said(status: int, says: str) -> None:
     assert describe_exit(status) == says
+
+
+def test_a_child_may_let_others_go_first() -> None:
+    spec = ChildSpec("kind", ("-c", "import time; time.sleep(60)"), niceness=3)
+    child = Child(spec, report=lambda source, line: None, started_at=0)
+    try:
+        ours = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, child.pid) == ours + 3
+    finally:
+        child.kill_group()
+        child.finish()
