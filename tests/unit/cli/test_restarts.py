@@ -25,10 +25,14 @@ def test_the_way_a_child_ended_is_said(status: int, says: str) -> None:
 
 def test_a_child_may_let_others_go_first() -> None:
     spec = ChildSpec("kind", ("-c", "import time; time.sleep(60)"), niceness=3)
-    child = Child(spec, report=lambda source, line: None, started_at=0)
+    child = Child(spec, report=_unheard, started_at=0)
     try:
         ours = os.getpriority(os.PRIO_PROCESS, 0)
         assert os.getpriority(os.PRIO_PROCESS, child.pid) == ours + 3
     finally:
         child.kill_group()
         child.finish()
+
+
+def _unheard(source: str, line: str) -> None:
+    del source, line
