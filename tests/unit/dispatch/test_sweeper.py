@@ -11,6 +11,7 @@ import pytest
 from service.dispatch.cluster import start_sweeper
 from service.dispatch.environment import MARK
 from service.dispatch.sweeper import marked
+from tests.waiting import wait_until
 
 STRAY = "import time; print('up', flush=True); time.sleep(60)"
 
@@ -67,6 +68,8 @@ def test_a_process_that_wrote_its_title_over_the_mark_is_known_by_its_files(
             stderr=log,
         )
     try:
+        # The kernel lets a parent go on a moment before the child's words are in place.
+        wait_until(Path(f"/proc/{untitled.pid}/cmdline").read_bytes, within_s=5)
         assert (untitled.pid in marked("mark-written-over", str(files))) is goes
     finally:
         untitled.kill()
