@@ -60,6 +60,7 @@ class FindingBook:
                 dismissal=row.dismissal,
                 was_confirmed=row.confirmed_at is not None,
                 night=numbers[row.night_sweep_id],
+                seen=numbers.get(row.judged_sweep_id, 0),
                 is_slower=row.effect_relative > 0,
                 places=frozenset((one.shift.node, one.shift.case) for one in row.members),
             )

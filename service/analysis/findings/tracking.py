@@ -12,6 +12,8 @@ from service.analysis.findings.states import OPEN, Dismissal, FindingState
 
 FRESH_NIGHTS = 40
 """A change further back that nobody was told of when it was new is history."""
+NIGHTS_OF_DOUBT = SAME_CHANGE
+"""A level that the newest nights left is neither there nor back for so many: too few to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Known:
     was_confirmed: bool
     night: int
     """Of its first night, among those that are looked at."""
+    seen: int
+    """The newest night that showed it."""
     is_slower: bool
     places: frozenset[tuple[str, str]]
     """Node and case of each member."""
@@ -60,7 +64,7 @@ def track(groups: Sequence[Group], known: Sequence[Known], *, num_nights: int) -
             continue
         steps += _continued(group, first)
         steps += [_merged(one, first) for one in same if one is not first and one.state in OPEN]
-    steps += [step for one in known if one.id not in continued for step in _gone(one)]
+    steps += [step for one in known if one.id not in continued for step in _gone(one, num_nights)]
     return steps
 
 
@@ -117,6 +121,8 @@ def _continued(group: Group, known: Known) -> Iterable[Step]:
         case FindingState.RECOVERED | FindingState.DISMISSED:
             if _is_raised_again(group, known):
                 yield Step(known.id, group, FindingState.CONFIRMED, _confirmed_by(group))
+            elif known.dismissal is Dismissal.WITHDRAWN and group.returned_night is not None:
+                yield Step(known.id, group, FindingState.RECOVERED, "the old level is back")
         case _:
             assert_never(state)
 
@@ -133,11 +139,13 @@ def _merged(known: Known, first: Known) -> Step:
     return Step(known.id, None, FindingState.DISMISSED, reason, Dismissal.MERGED)
 
 
-def _gone(known: Known) -> Iterable[Step]:
+def _gone(known: Known, num_nights: int) -> Iterable[Step]:
     """Nothing shows it any more. A level that somebody has decided on is left to them."""
     if known.state is FindingState.SUSPECT:
         yield Step(known.id, None, FindingState.RECOVERED, "the suspicion is gone")
     elif known.state is FindingState.CONFIRMED and known.kind is FindingKind.LEVEL:
+        if num_nights - 1 - known.seen < NIGHTS_OF_DOUBT:
+            return
         reason = "with later nights known the detector no longer finds it"
         yield Step(known.id, None, FindingState.DISMISSED, reason, Dismissal.WITHDRAWN)
     elif known.state is FindingState.CONFIRMED or _is_seen_to_end(known):

@@ -96,6 +96,13 @@ def test_a_slow_down_is_suspected_confirmed_and_seen_to_recover(nights: Nights) 
     assert states(nights, only(nights).id) == ["suspect", "confirmed", "recovered"]
 
 
+def test_a_slow_down_of_a_few_nights_recovers_and_is_not_withdrawn(nights: Nights) -> None:
+    for slower in (*[2.0] * 4, *[1.0] * 5):
+        night(nights, slower)
+    nights.judge()
+    assert states(nights, only(nights).id) == ["suspect", "confirmed", "recovered"]
+
+
 def test_what_the_control_shows_too_is_the_hosts(nights: Nights) -> None:
     for _ in range(8):
         night(nights, 1.06, control=1.06)

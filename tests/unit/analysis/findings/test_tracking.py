@@ -9,7 +9,7 @@ from service.analysis.findings.evidence import Evidence, FindingKind, Measure
 from service.analysis.findings.fleet import Shift
 from service.analysis.findings.nightly import Group
 from service.analysis.findings.states import Dismissal, FindingState
-from service.analysis.findings.tracking import FRESH_NIGHTS, Known, track
+from service.analysis.findings.tracking import FRESH_NIGHTS, NIGHTS_OF_DOUBT, Known, track
 
 NIGHTS = 100
 
@@ -59,6 +59,7 @@ def known(
     dismissal: Dismissal | None = None,
     was_confirmed: bool = True,
     night: int = 90,
+    seen: int = 91,
     kind: FindingKind = FindingKind.LEVEL,
 ) -> Known:
     return Known(
@@ -68,6 +69,7 @@ def known(
         dismissal=dismissal,
         was_confirmed=was_confirmed,
         night=night,
+        seen=seen,
         is_slower=True,
         places=frozenset(("a", case) for case in cases),
     )
@@ -131,6 +133,20 @@ def test_parts_of_one_event_become_one_finding() -> None:
 )
 def test_what_no_night_shows_any_more_is_over(before: FindingState, after: FindingState) -> None:
     assert outcome([], [known("x", state=before)]) == [("1", after)]
+
+
+def test_a_level_that_the_newest_nights_left_is_in_doubt_before_it_is_withdrawn() -> None:
+    seen = NIGHTS - 1 - NIGHTS_OF_DOUBT
+    assert outcome([], [known("x", seen=seen + 1)]) == []
+    assert outcome([], [known("x", seen=seen)]) == [("1", FindingState.DISMISSED)]
+
+
+def test_what_was_withdrawn_too_early_has_recovered() -> None:
+    withdrawn = known("x", state=FindingState.DISMISSED, dismissal=Dismissal.WITHDRAWN)
+    back = group("x", returned=95)
+    assert outcome([back], [withdrawn]) == [("1", FindingState.RECOVERED)]
+    decided = replace(withdrawn, dismissal=Dismissal.HARDWARE)
+    assert outcome([back], [decided]) == []
 
 
 @pytest.mark.parametrize("state", [FindingState.ACKNOWLEDGED, FindingState.DISMISSED])
