@@ -35,7 +35,7 @@ from tests.unit.cli.fake_server import FakeServer, Reply, serving
 HOOK = "POST /hook"
 NAME = "nightly"
 MEASURED, IMPORTED_NIGHTS, QUIET_NIGHTS = 6, 24, 2
-MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 14, 20
+FEWEST_SLOW_NIGHTS, MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 8, 14, 20
 RANK = "ray::RankActor"
 STARTING = f"{RANK}.__init__"
 STOLEN_S, LEFT_S = 0.006, 0.002
@@ -200,6 +200,8 @@ def run(client: Client, receiver: FakeServer) -> bool:
     say(f"{nights}: {len(receiver.received)} messages")
     with stolen_time():
         found = nights_until(client, lambda: bool(slower(receiver, "confirmed")), MOST_SLOW_NIGHTS)
+        for _ in range(found or MOST_SLOW_NIGHTS, FEWEST_SLOW_NIGHTS):
+            night(client)
     if found is None:
         say(f"not confirmed in {MOST_SLOW_NIGHTS} slow nights")
         return False
