@@ -71,7 +71,7 @@ def _furnish(served: Site, http: httpx2.Client) -> dict[str, str]:
             headers={"Content-Type": "text/plain"},
         ).raise_for_status()
     spec = http.get(f"/v1/sweeps/{before}").json()["spec"]
-    nightly = {"name": "all of it", "cron": "0 2 * * *", "zone": "Europe/Berlin", "sweep": spec}
+    nightly = {"name": "all-of-it", "cron": "0 2 * * *", "zone": "Europe/Berlin", "sweep": spec}
     http.post("/v1/schedules", json=nightly).raise_for_status()
     http.post("/v1/baselines", json={"name": "release", "sweep": before}).raise_for_status()
     http.post("/v1/tokens", json={"name": "alice", "scopes": ["read"]}).raise_for_status()
