@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.summary import summarise
 from service.errors import ConflictError
-from service.store import claiming, ending, granting, recovery, results, sweep_changes
+from service.store import claiming, ending, granting, recording, recovery, sweep_changes
 from service.store.clock import db_now
 from service.store.derived import is_held
 from service.store.leases import DEFAULT_MAX_ATTEMPTS, Failure, Lease, Offer
@@ -93,9 +93,9 @@ def complete(session: Session, lease: Lease, result: TrialResult) -> None:
     pair_summary = None if result.pair is None else summarise(result.pair)
     sweep_changes.lock_sweep(session, lease.sweep_id)
     ending.end(session, lease, state=TrialState.SUCCEEDED, outcome=AttemptOutcome.SUCCEEDED)
-    results.record(session, lease, result, summary=summary)
+    recording.record(session, lease, result, summary=summary)
     if result.pair is not None and pair_summary is not None:
-        results.record(session, _other_point(lease), result.pair, summary=pair_summary)
+        recording.record(session, _other_point(lease), result.pair, summary=pair_summary)
     ending.note(session, lease, EventKind.TRIAL_SUCCEEDED)
 
 

@@ -4,10 +4,9 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from sqlalchemy import (
-    Insert,
     Integer,
     Row,
     Select,
@@ -17,7 +16,6 @@ from sqlalchemy import (
     distinct,
     exists,
     func,
-    insert,
     literal,
     or_,
     select,
@@ -26,9 +24,6 @@ from sqlalchemy.orm import Session
 
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
-from service.store import profiles, samples
-from service.store.clock import db_now_parameter, db_now_value, has_own_clock
-from service.store.leases import Lease
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
@@ -38,10 +33,12 @@ from workers.contract.axes import GroupKind, Kind
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
-from workers.contract.trial import Proof, TrialResult
+from workers.contract.trial import Proof
 
 _OF_BLOCKS = PointRow.kind == Kind.BLOCK.value
 """Probes have results of another form: `service.store.probes`."""
+
+_NEWEST_FIRST = (PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
 
 _NUM_FILTERS = 64
 """Combinations of filters whose statements are kept: building one costs more than running it."""
@@ -90,53 +87,13 @@ class MeasuredPoint:
     trials: tuple[MeasuredTrial, ...]
 
 
-def record(session: Session, lease: Lease, result: TrialResult, *, summary: TrialSummary) -> None:
-    """Store what the trial measured; queue.complete does so in the transaction that ends it."""
-    session.connection().execute(
-        _insert(own_clock=has_own_clock(session)),
-        {
-            "trial_id": lease.trial_id,
-            "attempt": lease.attempt,
-            "sweep_id": lease.sweep_id,
-            "point_id": lease.point_id,
-            "replicate": lease.replicate,
-            "spec_key": lease.spec.spec_key,
-            "hardware_key": result.hardware_key,
-            "link_class": result.link_class,
-            "node": result.node,
-            "group_id": result.group_id,
-            "group_kind": result.group_kind,
-            "environment": result.environment,
-            "devices": result.devices,
-            "hosts": result.hosts,
-            "proof": result.proof,
-            "summary": summary,
-            "quality": result.quality,
-            "stop_rule": result.stop_rule,
-            "num_warmup_steps": result.num_warmup_steps,
-            "peak_memory_bytes": result.peak_memory_bytes,
-            "wall_ns": result.wall_ns,
-            "timed_ns": result.timed_ns,
-            "now": db_now_value(session),
-        },
-    )
-    samples.record(session, lease.trial_id, lease.point_id, result)
-    if result.profile is not None:
-        profiles.record(session, lease.trial_id, lease.point_id, result.profile)
-
-
-@cache
-def _insert(*, own_clock: bool) -> Insert:
-    return insert(ResultRow).values(created_at=db_now_parameter("now", own_clock=own_clock))
-
-
 def measured(
     session: Session, which: ResultFilter, *, newest: int | None = None
 ) -> list[MeasuredTrial]:
     """Every trial that matches, by point and replicate; or so many of the newest sweeps."""
     chosen, parameters = _trials(which.asked), which.parameters
     if newest is not None:
-        chosen, parameters = chosen.limit(bindparam("newest")), {**parameters, "newest": newest}
+        chosen, parameters = _newest(which.asked), {**parameters, "newest": newest}
     rows = session.connection().execute(chosen, parameters)
     return [_measured(row) for row in rows]
 
@@ -208,14 +165,32 @@ def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
 
 @lru_cache(_NUM_FILTERS)
 def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
+    return _wide().where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+
+
+@lru_cache(_NUM_FILTERS)
+def _newest(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
+    """Choose among narrow rows: sorting the wide ones would read every document."""
+    chosen = (
+        select(ResultRow.trial_id, ResultRow.point_id)
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+        .order_by(*_NEWEST_FIRST)
+        .limit(bindparam("newest"))
+        .subquery()
+    )
+    is_chosen = (ResultRow.trial_id == chosen.c.trial_id, ResultRow.point_id == chosen.c.point_id)
+    return _wide().join(chosen, and_(*is_chosen))
+
+
+def _wide() -> Select[*tuple[object, ...]]:
     """Return every column but the devices: whoever compares thousands has no use for them."""
     columns = [column for column in ResultRow.__table__.c if column.name != "devices"]
     return (
         select(*columns, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
         .join(PointRow, PointRow.id == ResultRow.point_id)
         .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
-        .order_by(PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
+        .order_by(*_NEWEST_FIRST)
     )
 
 

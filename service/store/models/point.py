@@ -60,4 +60,6 @@ class PointRow(Rows):
         ),
         Index(None, "spec_key"),
         Index(None, "model", "block", "phase", "tp_degree"),
+        Index(None, "block", "phase", "dtype", "tp_degree"),
+        Index(None, "tp_degree", "collective_impl"),
     )

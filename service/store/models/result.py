@@ -45,7 +45,7 @@ class ResultRow(Rows):
 
     __table_args__ = (
         Index(None, "sweep_id", "wall_ns"),
-        Index(None, "point_id", "replicate"),
+        Index(None, "point_id", "replicate", "hardware_key"),
         Index(None, "spec_key", "hardware_key", "created_at"),
         Index(None, "created_at", "trial_id"),
     )
