@@ -30,6 +30,8 @@ FIELDS = {
     "month": "1-12 or JAN-DEC",
     "day-of-week": "0-7 or SUN-SAT",
 }
+NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+NAME_IN_WORDS = "letters and digits, after the first also . _ -"
 LONGEST_JITTER_S = 6 * 3600
 MOST_CATCH_UPS = 50
 MOST_TAGS = 50
@@ -93,9 +95,15 @@ def _check_zone(zone: str) -> str:
     raise ValueError(f"no such zone in the IANA database; there are for example: {hint}")
 
 
+def _check_name(name: str) -> str:
+    if re.fullmatch(NAME, name):
+        return name
+    raise ValueError(f"a name is {NAME_IN_WORDS}, at most 100 characters; nightly-h100 would do")
+
+
 Cron = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_cron)]
 Zone = Annotated[str, StringConstraints(max_length=100), AfterValidator(_check_zone)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+Name = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pattern": NAME})]
 """A name that fits into a path."""
 
 
@@ -118,7 +126,7 @@ class Overlap(StrEnum):
 class ScheduleSpec(Frozen):
     """A sweep that is measured again and again."""
 
-    name: Name = Field(description="Letters, digits, and . _ - after the first.")
+    name: Name = Field(description=NAME_IN_WORDS.capitalize() + ".")
     cron: Cron = Field(description="Minute, hour, day of month, month, day of week.")
     zone: Zone = Field(default="UTC", description="IANA name; daylight saving is followed.")
     sweep: SweepSpec

@@ -150,7 +150,7 @@ def test_a_webhook_is_made_tried_and_deleted(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": HOSTILE}, "pattern"),
+        ({"name": HOSTILE}, "letters and digits"),
         ({"target": "ftp://a.example/"}, "begins with https://"),
         ({"target": "https://127.0.0.1/"}, "not public"),
         ({"kind": "email", "target": "a@b"}, "TPSWEEP_SMTP_URL"),
