@@ -13,7 +13,7 @@ from tests.e2e.isolation import ROOT, isolated_environment, processes_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
-NUM_POINTS = 48
+NUM_POINTS = 40
 MOST_S_TO_THE_TABLE = 60
 
 
