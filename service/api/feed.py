@@ -131,7 +131,7 @@ class Feed:
         while self._waiting:
             places = frozenset(self._waiting)
             try:
-                found = await anyio.to_thread.run_sync(self._look, places, limiter=self.limiter)
+                found = await self._look(places)
                 self._read = places - found.keys()
             except SQLAlchemyError as error:
                 log.warning("event_read_failed", error=str(error))
@@ -141,11 +141,24 @@ class Feed:
         self._read = frozenset()
         self.commits.close()
 
-    def _look(self, places: frozenset[Place]) -> dict[Place, Frames]:
-        """Ask before reading, or a commit between the two would be missed."""
-        if not self.commits.has_moved() and places <= self._read:
+    async def _look(self, places: frozenset[Place]) -> dict[Place, Frames]:
+        """Ask before reading, or a commit between the two would be missed.
+
+        Where that takes microseconds it is asked here: a thread for it would take time from ranks
+        that measure on the same cores.
+        """
+        if not self.commits.is_instant:
+            return await anyio.to_thread.run_sync(self._look_up, places, limiter=self.limiter)
+        if not self._may_find(places):
             return {}
-        return read(self.sessions, places)
+        return await anyio.to_thread.run_sync(read, self.sessions, places, limiter=self.limiter)
+
+    def _look_up(self, places: frozenset[Place]) -> dict[Place, Frames]:
+        return read(self.sessions, places) if self._may_find(places) else {}
+
+    def _may_find(self, places: frozenset[Place]) -> bool:
+        has_moved = self.commits.has_moved()
+        return has_moved or not places <= self._read
 
     def _hand_out(self, found: dict[Place, Frames]) -> None:
         for place, frames in found.items():

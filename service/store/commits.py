@@ -19,6 +19,11 @@ class CommitWatch:
         self._connection: PoolProxiedConnection | None = None
         self._seen: object = None
 
+    @property
+    def is_instant(self) -> bool:
+        """Whether a look takes microseconds, since no network and no other process is asked."""
+        return self._engine.dialect.name == "sqlite"
+
     def has_moved(self) -> bool:
         """Whether there was a commit since the last call; True as well where it cannot tell."""
         try:
