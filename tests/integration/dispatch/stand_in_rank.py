@@ -72,6 +72,11 @@ class FaultPlan:
         return None
 
 
+def _stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(600)  # another thread may have taken the signal: this one must not go on meanwhile
+
+
 def _hold_the_gil() -> None:
     ctypes.PyDLL(None).sleep(600)
 
@@ -92,7 +97,7 @@ def _say_and_abort() -> None:
 
 FAULTS: dict[str, Callable[[], None]] = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
-    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "stop": _stop,
     "abort": _say_and_abort,
     "exit": lambda: os._exit(7),
     "hold_gil": _hold_the_gil,
