@@ -2,15 +2,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import torch
 
 from workers.runtime.host import torch_for_cpus
+from workers.runtime.probe import BY_TORCH, probe_node
 
 SAY = """
 import dataclasses, json, sys
 from workers.runtime.host import torch_for_cpus
+from workers.runtime.probe import BY_TORCH, probe_node
 from workers.runtime import probe
 facts = torch_for_cpus()
 known = facts and dataclasses.asdict(facts)
@@ -60,3 +63,12 @@ def test_what_is_read_of_torch_is_what_it_says_itself() -> None:
     facts = torch_for_cpus()
     assert facts is not None
     assert facts.version == torch.__version__
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a GPU")
+def test_a_torch_that_is_asked_and_finds_no_gpu_gives_the_same_node() -> None:
+    asked = resolve_name(BY_TORCH)("here", address="127.0.0.1", num_cpu_slots=2)
+    known = probe_node("here", address="127.0.0.1", num_cpu_slots=2)
+    assert asked.hardware == known.hardware
+    assert asked.num_slots == known.num_slots
+    assert asked.environment.torch == known.environment.torch

@@ -1,4 +1,4 @@
-"""What a machine with GPUs offers. Loads torch."""
+"""What a machine offers, by what torch finds on it. Loads torch."""
 
 import subprocess
 
@@ -7,16 +7,17 @@ import torch
 from workers.contract.errors import TopologyError
 from workers.contract.hardware import Hardware, NodeFacts
 from workers.contract.topology import Topology, parse_topology
+from workers.runtime.cpu_node import cpu_node
 from workers.runtime.host import environment
 from workers.runtime.loaded_torch import torch_facts
 
 GIB = 1 << 30
 
 
-def probe_gpus(name: str, *, address: str) -> NodeFacts | None:
-    """Look at this machine's GPUs; None where torch finds none."""
+def probe_by_torch(name: str, *, address: str, num_cpu_slots: int) -> NodeFacts:
+    """Its GPUs; where torch finds none, `num_cpu_slots` ranks on its cores."""
     if not torch.cuda.is_available():
-        return None
+        return cpu_node(name, torch_facts(), address=address, num_slots=num_cpu_slots)
     properties = torch.cuda.get_device_properties(0)
     count = torch.cuda.device_count()
     text = topology_text()
