@@ -58,19 +58,9 @@ def _prove_collective(
             f"{counted} on rank {group.rank}, not {expected}"
         )
     num_wrong = int((found != _result(probe, group, device).to(dtype)).sum())
-    if worst := largest_vote(num_wrong, group, device):
-        raise NumericsError(
-            f"{worst} elements of a {probe.op} of {probe.message_bytes} bytes through "
-            f"{probe.collective_impl} are wrong on the worst of {group.size} ranks"
-        )
-    return Proof(
-        max_abs_error=0,
-        max_rel_error=0,
-        tolerance=0,
-        dtype=probe.dtype.value,
-        num_collectives=1,
-        collective_bytes=probe.message_bytes,
-    )
+    what = f"a {probe.op} of {probe.message_bytes} bytes through {probe.collective_impl}"
+    _refuse_wrong_elements(num_wrong, what, group, device)
+    return _exact(probe, num_collectives=1, collective_bytes=probe.message_bytes)
 
 
 def _numbers(probe: CollectiveProbe, rank: int, device: torch.device) -> Tensor:
@@ -149,16 +139,27 @@ def _prove_copy(
     """Compare all of it, bit by bit."""
     step = CopyStep.draw(probe, seed=seed + group.rank, device=device)
     num_wrong = int((step.forward() != step.source).sum())
+    _refuse_wrong_elements(num_wrong, f"a copy of {probe.copied_bytes} bytes", group, device)
+    return _exact(probe, num_collectives=0, collective_bytes=0)
+
+
+def _refuse_wrong_elements(
+    num_wrong: int, what: str, group: TensorParallelGroup, device: torch.device
+) -> None:
+    """Raise the same NumericsError on all ranks where any of them has a wrong element."""
     if worst := largest_vote(num_wrong, group, device):
         raise NumericsError(
-            f"{worst} elements of a copy of {probe.copied_bytes} bytes are wrong on the worst of "
-            f"{group.size} ranks"
+            f"{worst} elements of {what} are wrong on the worst of {group.size} ranks"
         )
+
+
+def _exact(probe: Probe, *, num_collectives: int, collective_bytes: int) -> Proof:
+    """Every bit is as it should be, in the probe's own type."""
     return Proof(
         max_abs_error=0,
         max_rel_error=0,
         tolerance=0,
         dtype=probe.dtype.value,
-        num_collectives=0,
-        collective_bytes=0,
+        num_collectives=num_collectives,
+        collective_bytes=collective_bytes,
     )
