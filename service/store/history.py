@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import JSON, func, select, tuple_, type_coerce
+from sqlalchemy import JSON, Select, func, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
 from service.analysis.control import ControlSummary
@@ -42,12 +42,26 @@ def nights(
     session: Session, policy: str, *, until: Night | None = None, limit: int = MOST_NIGHTS
 ) -> list[Night]:
     """The newest of a schedule's name, oldest first, up to a given one."""
+    of_schedule = select(SweepTagRow.sweep_id).where(
+        SweepTagRow.key == TAG, SweepTagRow.value == policy
+    )
+    return _newest(session, of_schedule, until=until, limit=limit)
+
+
+def nights_of_case(
+    session: Session, spec_key: str, hardware_key: str, *, limit: int = MOST_NIGHTS
+) -> list[Night]:
+    """The newest finished sweeps of any kind that measured it there, oldest first."""
+    return _newest(session, _measured(spec_key, hardware_key), until=None, limit=limit)
+
+
+def _newest(
+    session: Session, sweep_ids: Select[str], *, until: Night | None, limit: int
+) -> list[Night]:
+    """Of these sweeps the newest that are finished, oldest first, up to a given one."""
     chosen = (
         select(SweepRow.id, SweepRow.created_at)
-        .join(SweepTagRow, SweepTagRow.sweep_id == SweepRow.id)
-        .where(
-            SweepTagRow.key == TAG, SweepTagRow.value == policy, SweepRow.finished_at.is_not(None)
-        )
+        .where(SweepRow.id.in_(sweep_ids), SweepRow.finished_at.is_not(None))
         .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
         .limit(limit)
     )
@@ -57,20 +71,11 @@ def nights(
     return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
 
 
-def nights_of_case(
-    session: Session, spec_key: str, hardware_key: str, *, limit: int = MOST_NIGHTS
-) -> list[Night]:
-    """The newest finished sweeps of any kind that measured it there, oldest first."""
-    measured = select(ResultRow.sweep_id).where(
+def _measured(spec_key: str, hardware_key: str) -> Select[str]:
+    """Ids of the sweeps that measured a case on a hardware."""
+    return select(ResultRow.sweep_id).where(
         ResultRow.spec_key == spec_key, ResultRow.hardware_key == hardware_key
     )
-    chosen = (
-        select(SweepRow.id, SweepRow.created_at)
-        .where(SweepRow.id.in_(measured), SweepRow.finished_at.is_not(None))
-        .order_by(SweepRow.created_at.desc(), SweepRow.id.desc())
-        .limit(limit)
-    )
-    return [Night(sweep_id, at) for sweep_id, at in session.execute(chosen)][::-1]
 
 
 def points_of(session: Session, spec_key: str, sweep_ids: Collection[str]) -> dict[str, str]:
@@ -85,11 +90,8 @@ def points_of(session: Session, spec_key: str, sweep_ids: Collection[str]) -> di
 
 def schedules_of(session: Session, spec_key: str, hardware_key: str) -> list[str]:
     """Names of the schedules that measured it there, in order."""
-    measured = select(ResultRow.sweep_id).where(
-        ResultRow.spec_key == spec_key, ResultRow.hardware_key == hardware_key
-    )
     chosen = select(SweepTagRow.value).where(
-        SweepTagRow.sweep_id.in_(measured), SweepTagRow.key == TAG
+        SweepTagRow.sweep_id.in_(_measured(spec_key, hardware_key)), SweepTagRow.key == TAG
     )
     return list(session.scalars(chosen.distinct().order_by(SweepTagRow.value)))
 
