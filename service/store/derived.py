@@ -112,13 +112,15 @@ def point_counts(
     for sweep_id, count in found:
         counts[sweep_id][PointState.REJECTED] = count
     only = {sweep_id: _only(states) for sweep_id, states in of_trials.items()}
-    uniform = [sweep_id for sweep_id, state in only.items() if state is not None]
-    for sweep_id, count in connection.execute(_count_all_points(), {"sweep_ids": uniform}):
-        state = only[sweep_id] or PointState.SUCCEEDED
-        counts[sweep_id][state] = count - counts[sweep_id][PointState.REJECTED]
-    mixed = [sweep_id for sweep_id, state in only.items() if state is None]
-    for sweep_id, told, count in connection.execute(_count_points(), {"sweep_ids": mixed}):
-        counts[sweep_id][PointState(told)] = int(count)
+    uniform = {sweep_id: state for sweep_id, state in only.items() if state is not None}
+    if uniform:
+        all_points = connection.execute(_count_all_points(), {"sweep_ids": list(uniform)})
+        for sweep_id, count in all_points:
+            measured = count - counts[sweep_id][PointState.REJECTED]
+            counts[sweep_id][uniform[sweep_id]] = measured
+    if mixed := [sweep_id for sweep_id in only if sweep_id not in uniform]:
+        for sweep_id, told, count in connection.execute(_count_points(), {"sweep_ids": mixed}):
+            counts[sweep_id][PointState(told)] = int(count)
     return counts
 
 
