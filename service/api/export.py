@@ -1,7 +1,8 @@
 """All results that match, streamed: as JSON lines for another instance, as CSV, as Parquet."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
@@ -15,10 +16,12 @@ from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.reports.exporting.formats import Format, written
 from service.store import exporting
+from service.store.pages import Page
 from service.store.records import FailureRecord, ResultRecord
-from service.store.result_filter import ResultFilter
 
 router = APIRouter(prefix="/v1/results", tags=["results"], route_class=ApiRoute)
+
+Record = TypeVar("Record", ResultRecord, FailureRecord)
 
 POINTS_AT_ONCE = 100
 WITH_SAMPLES_AT_ONCE = 10
@@ -54,37 +57,27 @@ def export_results(
     """
     del caller
     chosen = which.as_filter()
-    batches = _batches(service, chosen, samples=Include.SAMPLES in which.include)
+    samples = Include.SAMPLES in which.include
+    results = partial(
+        exporting.page,
+        which=chosen,
+        limit=WITH_SAMPLES_AT_ONCE if samples else POINTS_AT_ONCE,
+        include_samples=samples,
+    )
+    failures = partial(exporting.failures, which=chosen, limit=POINTS_AT_ONCE)
     return StreamingResponse(
-        written(batches, _failures(service, chosen), which.format),
+        written(_batches(service, results), _batches(service, failures), which.format),
         media_type=which.format.media_type,
         headers={"Content-Disposition": f'attachment; filename="results.{which.format}"'},
     )
 
 
-def _batches(
-    service: Service, which: ResultFilter, *, samples: bool
-) -> Iterator[Sequence[ResultRecord]]:
-    """Each read in a short transaction of its own."""
-    cursor: str | None = None
-    limit = WITH_SAMPLES_AT_ONCE if samples else POINTS_AT_ONCE
-    while True:
-        with service.sessions.reading() as session:
-            page = exporting.page(
-                session, which, limit=limit, cursor=cursor, include_samples=samples
-            )
-        yield page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-def _failures(service: Service, which: ResultFilter) -> Iterator[Sequence[FailureRecord]]:
-    """Each read in a short transaction of its own."""
+def _batches(service: Service, read: Callable[..., Page[Record]]) -> Iterator[Sequence[Record]]:
+    """Each page read in a short transaction of its own."""
     cursor: str | None = None
     while True:
         with service.sessions.reading() as session:
-            page = exporting.failures(session, which, limit=POINTS_AT_ONCE, cursor=cursor)
+            page = read(session, cursor=cursor)
         yield page.items
         cursor = page.next_cursor
         if cursor is None:

@@ -59,52 +59,57 @@ def fail_once(client: TestClient, sessions: Sessions) -> str:
     return sweep_id
 
 
+@pytest.fixture
+def two(
+    tmp_path: Path, sqlite_url: str, postgresql_url: str
+) -> Iterator[tuple[TestClient, Sessions, TestClient]]:
+    """A filled instance on one database, with its sessions, and an empty one on the other."""
+    with (
+        instance(tmp_path, sqlite_url) as (source, sessions),
+        instance(tmp_path, postgresql_url) as (target, _),
+    ):
+        fill(source, sessions)
+        yield source, sessions, target
+
+
 def send(client: TestClient, lines: bytes) -> Response:
     return client.post(IMPORT, content=lines, headers=LINES)
 
 
 def test_what_is_exported_is_imported_equal_on_the_other_database(
-    tmp_path: Path, sqlite_url: str, postgresql_url: str
+    two: tuple[TestClient, Sessions, TestClient],
 ) -> None:
-    with (
-        instance(tmp_path, sqlite_url) as (source, sessions),
-        instance(tmp_path, postgresql_url) as (target, _),
-    ):
-        fill(source, sessions)
-        lines = source.get(EXPORT, params={"include": "samples"}).content
-        assert len(lines.splitlines()) == 4 * 2 + 2 * 2
-        taken = send(target, lines).json()
-        assert (taken["num_new"], taken["num_known"], taken["num_refused"]) == (12, 0, 0)
-        assert target.get(EXPORT, params={"include": "samples"}).content == lines
-        assert target.get("/v1/results").json() == source.get("/v1/results").json()
-        states = [one["state"] for one in target.get("/v1/sweeps").json()["items"]]
-        assert states == ["succeeded", "succeeded"]
-        again = send(target, lines).json()
-        assert again["sentence"] == "0 new, 12 there already"
-        back = send(source, target.get(EXPORT).content).json()
-        assert (back["num_new"], back["num_known"]) == (0, 12)
+    source, _, target = two
+    lines = source.get(EXPORT, params={"include": "samples"}).content
+    assert len(lines.splitlines()) == 4 * 2 + 2 * 2
+    taken = send(target, lines).json()
+    assert (taken["num_new"], taken["num_known"], taken["num_refused"]) == (12, 0, 0)
+    assert target.get(EXPORT, params={"include": "samples"}).content == lines
+    assert target.get("/v1/results").json() == source.get("/v1/results").json()
+    states = [one["state"] for one in target.get("/v1/sweeps").json()["items"]]
+    assert states == ["succeeded", "succeeded"]
+    again = send(target, lines).json()
+    assert again["sentence"] == "0 new, 12 there already"
+    back = send(source, target.get(EXPORT).content).json()
+    assert (back["num_new"], back["num_known"]) == (0, 12)
 
 
 def test_what_failed_goes_along_and_comes_back_as_known(
-    tmp_path: Path, sqlite_url: str, postgresql_url: str
+    two: tuple[TestClient, Sessions, TestClient],
 ) -> None:
-    with (
-        instance(tmp_path, sqlite_url) as (source, sessions),
-        instance(tmp_path, postgresql_url) as (target, _),
-    ):
-        fill(source, sessions)
-        path = f"/v1/sweeps/{fail_once(source, sessions)}"
-        lines = source.get(EXPORT).content
-        assert len(lines.splitlines()) == 12 + 3 + 1
-        assert len(source.get(EXPORT, params={"tag": "commit=abc"}).content.splitlines()) == 8
-        reversed_lines = b"".join(reversed(lines.splitlines(keepends=True)))
-        assert send(target, reversed_lines).json()["num_new"] == 16
-        for shown in (path, f"{path}/points"):
-            assert target.get(shown).json() == source.get(shown).json()
-        assert target.get(path).json()["state"] == "partial"
-        assert target.get(EXPORT).content == lines
-        assert send(source, target.get(EXPORT).content).json()["num_known"] == 16
-        assert send(target, lines).json()["num_known"] == 16
+    source, sessions, target = two
+    path = f"/v1/sweeps/{fail_once(source, sessions)}"
+    lines = source.get(EXPORT).content
+    assert len(lines.splitlines()) == 12 + 3 + 1
+    assert len(source.get(EXPORT, params={"tag": "commit=abc"}).content.splitlines()) == 8
+    reversed_lines = b"".join(reversed(lines.splitlines(keepends=True)))
+    assert send(target, reversed_lines).json()["num_new"] == 16
+    for shown in (path, f"{path}/points"):
+        assert target.get(shown).json() == source.get(shown).json()
+    assert target.get(path).json()["state"] == "partial"
+    assert target.get(EXPORT).content == lines
+    assert send(source, target.get(EXPORT).content).json()["num_known"] == 16
+    assert send(target, lines).json()["num_known"] == 16
 
 
 def test_a_trial_that_ended_another_way_here_is_left_out(
@@ -120,19 +125,15 @@ def test_a_trial_that_ended_another_way_here_is_left_out(
 
 
 def test_parts_of_a_sweep_are_put_together(
-    tmp_path: Path, sqlite_url: str, postgresql_url: str
+    two: tuple[TestClient, Sessions, TestClient],
 ) -> None:
-    with (
-        instance(tmp_path, sqlite_url) as (source, sessions),
-        instance(tmp_path, postgresql_url) as (target, _),
-    ):
-        fill(source, sessions)
-        lines = source.get(EXPORT).content.splitlines(keepends=True)
-        part = source.get(EXPORT, params={"tag": "commit=abc", "batch": 1}).content
-        assert len(part.splitlines()) == 4
-        assert send(target, part).json()["num_new"] == 4
-        assert send(target, b"".join(reversed(lines))).json()["num_new"] == 8
-        assert target.get(EXPORT).content == b"".join(lines)
+    source, _, target = two
+    lines = source.get(EXPORT).content.splitlines(keepends=True)
+    part = source.get(EXPORT, params={"tag": "commit=abc", "batch": 1}).content
+    assert len(part.splitlines()) == 4
+    assert send(target, part).json()["num_new"] == 4
+    assert send(target, b"".join(reversed(lines))).json()["num_new"] == 8
+    assert target.get(EXPORT).content == b"".join(lines)
 
 
 def test_a_line_that_cannot_be_read_refuses_all(client: TestClient, sessions: Sessions) -> None:
