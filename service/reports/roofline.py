@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.accelerators import find_accelerator
 from service.analysis.costmodel.device import MemoryBasis, roofline_of
-from service.analysis.costmodel.gemm import Product, largest_copy
+from service.analysis.costmodel.gemm import Copy, Product, largest_copy
 from service.store import probes
 from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
@@ -131,7 +131,7 @@ def _copy(probe: CopyProbe, time_us: float) -> CopyReport:
     return CopyReport(
         copied_bytes=probe.copied_bytes,
         time_us=time_us,
-        gb_per_s=probe.moved_bytes / time_us / 1e3,
+        gb_per_s=Copy(probe.moved_bytes, time_us).gb_per_s,
     )
 
 
