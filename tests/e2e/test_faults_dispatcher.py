@@ -95,7 +95,14 @@ def test_8_after_a_killed_dispatcher_nothing_runs_and_the_next_goes_on_until_it_
     assert held <= 1
     second = story.dispatcher()
     wait_until(lambda: "pool_taken_over" in second.output, within_s=START_WITHIN_S)
-    wait_until(lambda: story.count(sweep_id, TrialState.RUNNING) == 1, within_s=START_WITHIN_S)
+    done = story.count(sweep_id, TrialState.SUCCEEDED)
+    wait_until(
+        lambda: (
+            story.count(sweep_id, TrialState.SUCCEEDED) > done
+            and story.count(sweep_id, TrialState.RUNNING) == 1
+        ),
+        within_s=START_WITHIN_S,
+    )
     lost = [row for row in story.attempts() if row.outcome is AttemptOutcome.EXPIRED]
     assert len(lost) == held
     assert all("died while it held the trial" in (row.message or "") for row in lost)
