@@ -17,6 +17,7 @@ from service.store.webhooks import Webhook
 
 SENDER = "tpsweep"
 TEST_TEXT = "This is a test: messages about findings arrive here."
+TAKEN_BACK = "This is taken back: with later nights known the detector no longer finds it."
 _SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -62,10 +63,17 @@ def _mail(title: str, lines: list[str], delivery: Delivery, *, to: str, sender: 
 
 
 def _words(announcement: Announcement, finding: FindingDetail | None) -> tuple[str, list[str]]:
-    """A title, and what, how sure, where, why, last good, how to see it again."""
+    """A title, and what there is to say."""
     if finding is None:
         return "test", [TEST_TEXT]
     title = f"{finding.policy}: {announcement.value}: {finding.sentence.partition(';')[0]}"
+    if announcement is Announcement.WITHDRAWN:
+        return title, [TAKEN_BACK, f"What was told: {finding.sentence}", f"Finding {finding.id}"]
+    return title, _account(finding)
+
+
+def _account(finding: FindingDetail) -> list[str]:
+    """What, how sure, where, why, last good, how to see it again."""
     p = "" if finding.smallest_p is None else f", smallest p {finding.smallest_p:.1g}"
     left = ""
     if finding.normalised_effect is not None:
@@ -86,7 +94,7 @@ def _words(announcement: Announcement, finding: FindingDetail | None) -> tuple[s
         f"{', '.join(one.candidate) or '-'}"
         for one in finding.differences
     ]
-    return title, [*lines, f"Measure it again: {finding.reproduce}", f"Finding {finding.id}"]
+    return [*lines, f"Measure it again: {finding.reproduce}", f"Finding {finding.id}"]
 
 
 def _one_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """A place where findings are to be told: checked, then kept."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
@@ -21,6 +21,7 @@ LARGEST_TARGET: Final = 2000
 MAIL_ADDRESS: Final = re.compile(r"[^@\s<>,;:\"\\]{1,64}@[^@\s<>,;:\"\\]{1,190}")
 USUAL: Final = (Announcement.CONFIRMED, Announcement.RECOVERED)
 
+Event = Literal[Announcement.SUSPECT, Announcement.CONFIRMED, Announcement.RECOVERED]
 Target = Annotated[
     str,
     StringConstraints(min_length=3, max_length=LARGEST_TARGET, pattern=r"^[\x21-\x7e]+$"),
@@ -34,8 +35,10 @@ class WebhookRequest(Frozen):
     name: Name
     kind: WebhookKind = WebhookKind.WEBHOOK
     target: Target
-    events: Annotated[tuple[Announcement, ...], Field(min_length=1, max_length=4)] = Field(
-        default=USUAL, description="Of findings: when they are suspect, confirmed, recovered."
+    events: Annotated[tuple[Event, ...], Field(min_length=1, max_length=4)] = Field(
+        default=USUAL,
+        description="Of findings: when they are suspect, confirmed, recovered. Who is told that "
+        "one is confirmed is also told when it is withdrawn.",
     )
     policy: Label | None = Field(
         default=None, description="Only findings of this schedule; without, of all."

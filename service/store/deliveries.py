@@ -50,6 +50,19 @@ def announce(session: Session, finding_id: str, announcement: Announcement, *, p
             _queue(session, webhook.id, announcement, finding_id=finding_id)
 
 
+def take_back(session: Session, finding_id: str) -> None:
+    """Queue a message to each place that was told, or still will be, that it is confirmed."""
+    told = select(DeliveryRow.webhook_id).where(
+        DeliveryRow.finding_id == finding_id,
+        DeliveryRow.announcement == Announcement.CONFIRMED,
+        DeliveryRow.state != DeliveryState.FAILED,
+    )
+    webhook_ids = set(session.scalars(told))
+    for webhook in webhooks.list_all(session):
+        if webhook.id in webhook_ids and webhook.disabled_at is None:
+            _queue(session, webhook.id, Announcement.WITHDRAWN, finding_id=finding_id)
+
+
 def queue_test(session: Session, webhook: Webhook) -> Delivery:
     """Queue a message that says nothing, also to a place that is disabled."""
     return find(session, _queue(session, webhook.id, Announcement.TEST, finding_id=None))

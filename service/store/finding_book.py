@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.findings.history import Reading
 from service.analysis.findings.nightly import Group, JudgedBy, NightVerdict
-from service.analysis.findings.states import FindingState
+from service.analysis.findings.states import Dismissal, FindingState
 from service.analysis.findings.tracking import Known, Step, track
 from service.store import deliveries, findings
 from service.store.history import Night
@@ -93,17 +93,19 @@ class FindingBook:
             changed_by=DETECTOR,
             now=self.now,
         )
-        self._announce(finding_id, step.state)
+        self._announce(finding_id, step)
         return finding_id
 
-    def _announce(self, finding_id: str, state: FindingState) -> None:
+    def _announce(self, finding_id: str, step: Step) -> None:
         """Tell of it once it is confirmed, and of its end; of suspects to those who ask for them.
 
-        What was never confirmed ends in silence, and so does what is dismissed.
+        What was never confirmed ends in silence, and so does what turns out to be part of another.
         """
-        announcement = ANNOUNCED.get(state)
+        if step.dismissal is Dismissal.WITHDRAWN:
+            deliveries.take_back(self.session, finding_id)
+        announcement = ANNOUNCED.get(step.state)
         was_confirmed = findings.find(self.session, finding_id).confirmed_at is not None
-        if announcement is None or (state is FindingState.RECOVERED and not was_confirmed):
+        if announcement is None or (step.state is FindingState.RECOVERED and not was_confirmed):
             return
         deliveries.announce(self.session, finding_id, announcement, policy=self.policy)
 

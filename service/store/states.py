@@ -93,6 +93,8 @@ class Announcement(StrEnum):
     CONFIRMED = "confirmed"
     RECOVERED = "recovered"
     """Of a finding that was confirmed."""
+    WITHDRAWN = "withdrawn"
+    """That what was told as confirmed is taken back."""
     TEST = "test"
     """That somebody asked whether messages arrive."""
 

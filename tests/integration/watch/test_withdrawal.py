@@ -1,0 +1,78 @@
+"""A finding that was told as confirmed, and that later nights do not bear out."""
+
+from datetime import UTC, datetime
+from email import message_from_string
+from json import loads
+from pathlib import Path
+
+import pytest
+
+from service.analysis.findings.nightly import Group, NightVerdict
+from service.analysis.findings.tracking import NIGHTS_OF_DOUBT
+from service.store import deliveries, history
+from service.store.clock import db_time
+from service.store.engine import Sessions
+from service.store.finding_book import FindingBook
+from service.store.states import Announcement, WebhookKind
+from tests.integration.store.builders import FakeClock
+from tests.integration.store.nights import POLICY, Nights, OfNode
+from tests.integration.watch.test_sender import HOOK, place, sender, told
+from tests.unit.analysis.findings.test_tracking import group
+from tests.unit.cli.fake_server import Reply, serving
+from tests.unit.watch.fake_smtp import taking_mail
+
+CASE = "c1:x"
+
+
+@pytest.fixture
+def nights(sessions: Sessions) -> Nights:
+    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+    return Nights(Sessions(sessions.engine, clock=clock), clock)
+
+
+def shown(nights: Nights, *groups: Group) -> None:
+    """Measure a night and enter what it and those before it are said to show."""
+    nights.measure({"a": OfNode((100.0,))})
+    with nights.sessions.writing() as session:
+        seen = history.nights(session, POLICY)
+        readings = history.readings(session, seen)[nights.hardware.hardware_key]
+        key, now = nights.hardware.hardware_key, db_time(session)
+        book = FindingBook(session, POLICY, key, seen, readings, now)
+        book.enter(NightVerdict(groups=groups, num_series=1))
+
+
+def until_it_is_withdrawn(nights: Nights) -> None:
+    for _ in range(NIGHTS_OF_DOUBT):
+        shown(nights)
+
+
+def test_it_is_taken_back_where_it_was_told(nights: Nights, tmp_path: Path) -> None:
+    with serving() as receiver, taking_mail() as mails:
+        receiver.on(HOOK, Reply({}))
+        confirmed = (Announcement.CONFIRMED,)
+        place(nights.sessions, receiver, events=confirmed)
+        place(nights.sessions, None, kind=WebhookKind.EMAIL, events=confirmed, name="mail")
+        others = place(nights.sessions, receiver, events=(Announcement.RECOVERED,), name="others")
+        shown(nights, group(CASE, night=0))
+        later = place(nights.sessions, receiver, events=confirmed, name="later")
+        until_it_is_withdrawn(nights)
+        assert sender(nights.sessions, tmp_path, smtp_url=mails.url).look() == 4
+        assert told(receiver) == ["finding.confirmed", "finding.withdrawn"]
+        first, second = (loads(got.body)["data"] for got in receiver.calls(HOOK))
+    assert (second["id"], second["dismissal"]) == (first["id"], "withdrawn")
+    text = str(message_from_string(mails.mails[1]).get_payload(decode=True))
+    assert all(part in text for part in ("taken back", "What was told: c1:x 5.0% slower on a"))
+    with nights.sessions.reading() as session:
+        for unaware in (others, later):
+            assert deliveries.page(session, unaware.id, limit=9).items == ()
+
+
+def test_it_may_be_confirmed_and_taken_back_again(nights: Nights, tmp_path: Path) -> None:
+    with serving() as receiver:
+        receiver.on(HOOK, Reply({}))
+        place(nights.sessions, receiver)
+        for _ in range(2):
+            shown(nights, group(CASE, night=0))
+            until_it_is_withdrawn(nights)
+        sender(nights.sessions, tmp_path).look()
+        assert told(receiver) == ["finding.confirmed", "finding.withdrawn"] * 2
