@@ -1,21 +1,30 @@
-"""Results and failures of another instance, merged by id: what is there stays as it is."""
+"""Results and failures of another instance, merged by id.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+What is measured here stays as it is. Where a trial failed here and was measured there, or failed
+there after further attempts, it has ended as it did there; so the order of files makes no
+difference, and a file that comes again changes nothing.
+"""
 
-from sqlalchemy import insert, select
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import insert, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from service.errors import ConflictError
 from service.store import fleet, merged_rows, samples
+from service.store.merged_known import Known, KnownTrial
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import ReplicateRow, SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
-from service.store.records import FailureRecord, Record, ResultRecord
+from service.store.records import FailureRecord, Record
 from service.store.states import TrialState
-from service.store.submission import insert_tags, point_row, sweep_row
+from service.store.submission import insert_tags, point_row
+
+ENDED = (TrialState.SUCCEEDED, TrialState.FAILED)
+"""How trials that records tell of have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,78 +36,54 @@ class Outcome:
     """Why it was left out; empty where it was not."""
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is there already of the things that records name."""
-
-    results: set[tuple[str, str]]
-    sweeps: dict[str, bool]
-    """Whether each is over."""
-    replicates: set[tuple[str, int]]
-    points: dict[str, tuple[str, int, str]]
-    """Sweep, position and spec_key."""
-    trials: dict[str, tuple[str, str, TrialState]]
-    """Sweep, first point and state."""
-    hardware: set[str] = field(default_factory=set)
-
-
 def merge(session: Session, records: Sequence[Record]) -> list[Outcome]:
     """Store what is not there yet; say of each what became of it.
 
     A record that contradicts what is there is left out: ids that stand for something else, or a
     sweep that is still being measured here.
     """
-    known = _known(session, records)
+    known = Known.about(session, records)
     return [_outcome(session, record, known) for record in records]
 
 
-def _outcome(session: Session, record: Record, known: _Known) -> Outcome:
-    if _is_known(record, known):
+def _outcome(session: Session, record: Record, known: Known) -> Outcome:
+    if known.has(record):
         return Outcome()
     try:
         _refuse_contradictions(record, known)
         with session.begin_nested():
-            _insert(session, record, known)
+            _write(session, record, known)
     except ConflictError as error:
         return Outcome(refused=error.detail)
     except IntegrityError:
         taken = "its positions are taken by other points or trials of the same sweep"
         return Outcome(refused=taken)
-    _note(record, known)
+    known.note(record)
     return Outcome(is_new=True)
 
 
-def _is_known(record: Record, known: _Known) -> bool:
-    if isinstance(record, ResultRecord):
-        return (record.trial.id, record.point_id) in known.results
-    return known.trials.get(record.trial.id) == _own(record)
-
-
-def _own(record: Record) -> tuple[str, str, TrialState]:
-    """What a trial stands for."""
-    return record.sweep.id, record.trial.points[0].id, record.state
-
-
-def _refuse_contradictions(record: Record, known: _Known) -> None:
-    sweep, trial = record.sweep, record.trial
-    if not known.sweeps.get(sweep.id, True):
+def _refuse_contradictions(record: Record, known: Known) -> None:
+    sweep, trial, own = record.sweep, record.trial, KnownTrial.of(record)
+    if known.sweeps.get(sweep.id, record.over_at) is None:
         raise ConflictError(f"sweep {sweep.id} is still being measured here")
     for point in trial.points:
         here = known.points.get(point.id)
         if here is not None and here != (sweep.id, point.position, point.spec.spec_key):
             raise ConflictError(f"point {point.id} stands for something else here")
-    own = _own(record)
-    if known.trials.get(trial.id, own) != own:
-        what = f"trial {trial.id} stands for something else here, or ended another way"
-        raise ConflictError(what)
+    standing = known.trials.get(trial.id, own)
+    if not standing.is_same_as(own):
+        raise ConflictError(f"trial {trial.id} stands for something else here")
+    if standing.state not in ENDED:
+        raise ConflictError(f"trial {trial.id} is {standing.state} here")
 
 
-def _insert(session: Session, record: Record, known: _Known) -> None:
-    _insert_sweep(session, record, known)
-    _insert_trial(session, record, known)
+def _write(session: Session, record: Record, known: Known) -> None:
+    _write_sweep(session, record, known)
+    _write_trial(session, record, known)
     connection = session.connection()
     if isinstance(record, FailureRecord):
-        connection.execute(insert(AttemptRow), merged_rows.attempt_rows(record))
+        rows = merged_rows.attempt_rows(record, besides=known.attempts)
+        connection.execute(insert(AttemptRow), rows)
         return
     connection.execute(insert(ResultRow), merged_rows.result_row(record))
     if record.samples is not None:
@@ -111,30 +96,21 @@ def _insert(session: Session, record: Record, known: _Known) -> None:
         )
 
 
-def _insert_sweep(session: Session, record: Record, known: _Known) -> None:
-    sweep = record.sweep
+def _write_sweep(session: Session, record: Record, known: Known) -> None:
+    """The sweep as it was when it was over, the last time where it was put back."""
+    sweep, connection = record.sweep, session.connection()
     if record.hardware is not None and record.hardware.hardware_key not in known.hardware:
         fleet.note_hardware(session, record.hardware)
     if sweep.id not in known.sweeps:
-        row = sweep_row(
-            sweep.id,
-            sweep.spec,
-            created_at=sweep.created_at,
-            created_by=sweep.created_by,
-            seed=sweep.seed,
-            degrees=sweep.degrees,
-            num_points=sweep.num_points,
-            num_rejected=sweep.num_rejected,
-        )
-        over = {
-            "hardware_key": sweep.hardware_key,
-            "finished_at": sweep.finished_at or record.ended_at,
-        }
-        session.connection().execute(insert(SweepRow), row | over)
+        row = merged_rows.new_sweep_row(record)
+        connection.execute(insert(SweepRow), row)
         insert_tags(session, sweep.id, sweep.spec)
+    elif record.over_at > (known.sweeps[sweep.id] or record.over_at):
+        over = merged_rows.ended_sweep(record)
+        connection.execute(update(SweepRow).where(SweepRow.id == sweep.id).values(over))
 
 
-def _insert_trial(session: Session, record: Record, known: _Known) -> None:
+def _write_trial(session: Session, record: Record, known: Known) -> None:
     connection = session.connection()
     sweep, trial = record.sweep, record.trial
     if (sweep.id, trial.replicate) not in known.replicates:
@@ -144,46 +120,16 @@ def _insert_trial(session: Session, record: Record, known: _Known) -> None:
             row = point_row(point.id, sweep.id, point.position, point.spec, rejection=None)
             first = {"paired_with": trial.points[0].id} if place else {}
             connection.execute(insert(PointRow), row | first)
-    if trial.id not in known.trials:
-        connection.execute(insert(TrialRow), merged_rows.trial_row(record))
+    here = known.trials.get(trial.id)
+    if here is None:
+        connection.execute(insert(TrialRow), merged_rows.new_trial_row(record))
+    elif here.gives_way_to(KnownTrial.of(record)):
+        _end_as_told(session, record)
 
 
-def _note(record: Record, known: _Known) -> None:
-    sweep, trial = record.sweep, record.trial
-    if isinstance(record, ResultRecord):
-        known.results.add((trial.id, record.point_id))
-    if record.hardware is not None:
-        known.hardware.add(record.hardware.hardware_key)
-    known.sweeps[sweep.id] = True
-    known.replicates.add((sweep.id, trial.replicate))
-    for point in trial.points:
-        known.points[point.id] = (sweep.id, point.position, point.spec.spec_key)
-    known.trials[trial.id] = _own(record)
-
-
-def _known(session: Session, records: Iterable[Record]) -> _Known:
-    sweep_ids = {record.sweep.id for record in records}
-    trial_ids = {record.trial.id for record in records}
-    point_ids = {point.id for record in records for point in record.trial.points}
-    results = select(ResultRow.trial_id, ResultRow.point_id).where(
-        ResultRow.trial_id.in_(trial_ids)
-    )
-    sweeps = select(SweepRow.id, SweepRow.finished_at).where(SweepRow.id.in_(sweep_ids))
-    replicates = select(ReplicateRow.sweep_id, ReplicateRow.number).where(
-        ReplicateRow.sweep_id.in_(sweep_ids)
-    )
-    points = select(PointRow.id, PointRow.sweep_id, PointRow.position, PointRow.spec_key).where(
-        PointRow.id.in_(point_ids)
-    )
-    trials = select(TrialRow.id, TrialRow.sweep_id, TrialRow.point_id, TrialRow.state).where(
-        TrialRow.id.in_(trial_ids)
-    )
-    return _Known(
-        results={(row.trial_id, row.point_id) for row in session.execute(results)},
-        sweeps={row.id: row.finished_at is not None for row in session.execute(sweeps)},
-        replicates={(row.sweep_id, row.number) for row in session.execute(replicates)},
-        points={
-            row.id: (row.sweep_id, row.position, row.spec_key) for row in session.execute(points)
-        },
-        trials={row.id: (row.sweep_id, row.point_id, row.state) for row in session.execute(trials)},
-    )
+def _end_as_told(session: Session, record: Record) -> None:
+    """ConflictError where somebody has put the trial back meanwhile."""
+    failed = TrialRow.id == record.trial.id, TrialRow.state == TrialState.FAILED
+    ended = update(TrialRow).where(*failed).values(merged_rows.ended_trial(record))
+    if not session.connection().execute(ended).rowcount:
+        raise ConflictError(f"sweep {record.sweep.id} is still being measured here")

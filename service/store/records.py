@@ -115,6 +115,11 @@ class ResultRecord(Frozen):
         return self.trial.finished_at or self.created_at
 
     @property
+    def over_at(self) -> datetime:
+        """When its sweep was, as far as is known."""
+        return self.sweep.finished_at or self.ended_at
+
+    @property
     def point(self) -> PointRecord:
         """The one it is about."""
         return next(point for point in self.trial.points if point.id == self.point_id)
@@ -172,6 +177,11 @@ class FailureRecord(Frozen):
     def ended_at(self) -> datetime:
         """When."""
         return self.trial.finished_at or self.attempts[-1].ended_at
+
+    @property
+    def over_at(self) -> datetime:
+        """When its sweep was, as far as is known."""
+        return self.sweep.finished_at or self.ended_at
 
 
 Record = ResultRecord | FailureRecord
