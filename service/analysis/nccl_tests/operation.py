@@ -46,6 +46,9 @@ class Operation(StrEnum):
                 assert_never(self)
 
 
+NOT_READ = ("alltoallv", "hypercube")
+"""Programs of nccl-tests that are refused: their rows tell no rank's size or a bandwidth apart."""
+
 _DIVIDED = frozenset(
     {
         Operation.ALL_GATHER,

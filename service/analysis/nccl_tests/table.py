@@ -11,6 +11,8 @@ ELEMENT_BYTES = {
     "char": 1,
     "f8e4m3": 1,
     "f8e5m2": 1,
+    "fp8_e4m3": 1,
+    "fp8_e5m2": 1,
     "half": 2,
     "bfloat16": 2,
     "int": 4,
@@ -21,7 +23,7 @@ ELEMENT_BYTES = {
     "uint64": 8,
     "double": 8,
 }
-"""Names of element types in the type column."""
+"""Names of element types in the type column; the last of one byte are those of rccl-tests."""
 
 
 class NcclTestsError(ValueError):

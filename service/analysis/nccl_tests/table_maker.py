@@ -29,6 +29,8 @@ class Section:
     warnings: list[str] = field(default_factory=list)
     named: Operation | None = None
     """The program that was started."""
+    not_read: str = ""
+    """The same where it is none whose tables are read."""
     hinted: Operation | None = None
     """An operation that a comment speaks of."""
     num_ranks: int | None = None
@@ -41,6 +43,10 @@ def tables(section: Section, told: Told) -> tuple[Table, ...]:
     """One table for each element type, of the rows that are good; the others join `skipped`."""
     rows = section.rows
     if not rows:
+        return ()
+    if section.not_read and told.operation is None:
+        reason = f"a table of {section.not_read}_perf is not read; known are {', '.join(Operation)}"
+        section.skipped += [Skipped(row.line, reason) for row in rows]
         return ()
     operation = _operation(section, told)
     num_ranks = _num_ranks(section, operation, told)
@@ -106,7 +112,8 @@ def _fault(row: PrintedRow, operation: Operation, num_ranks: int) -> str | None:
         return "size 0: nothing was sent"
     wrong = sum(cells.num_wrong for cells in row.placements)
     if wrong:
-        return f"{wrong:g} elements came out wrong"
+        amount = f"{wrong:g}" if wrong.is_integer() else "some"
+        return f"{amount} elements came out wrong"
     if not row.placements:
         return "no time in either placement"
     return agreement.contradiction(row, operation, num_ranks)

@@ -4,23 +4,26 @@ import re
 from collections.abc import Sequence
 
 from service.analysis.nccl_tests import layout
-from service.analysis.nccl_tests.agreement import is_bandwidth_of
+from service.analysis.nccl_tests.agreement import agrees
 from service.analysis.nccl_tests.layout import Layout
-from service.analysis.nccl_tests.operation import Operation
+from service.analysis.nccl_tests.operation import NOT_READ, Operation
 from service.analysis.nccl_tests.stream import ROW, Line, printed_lines
-from service.analysis.nccl_tests.table import PrintedRow, Skipped
+from service.analysis.nccl_tests.table import ELEMENT_BYTES, PrintedRow, Skipped
 from service.analysis.nccl_tests.table_maker import Section, is_footer_mean, mean_busbw
 
 _NAMES = "|".join(sorted(Operation, key=len, reverse=True))
-_PROGRAM = re.compile(rf"\b({_NAMES})_perf\b")
+_PROGRAM = re.compile(rf"\b({_NAMES}|{'|'.join(NOT_READ)})_perf(?:_mpi)?\b")
 _MENTION = re.compile(rf"(?<![A-Za-z])({_NAMES.replace('_', '[_ -]?')})(?![A-Za-z])", re.IGNORECASE)
-_START = re.compile(r"#\s*(?:nccl-tests version|Collective test starting|nThread\s+\d+)")
+_START = re.compile(r"\b(?:nccl-tests version|Collective test starting|nThread\s+\d+\s+nGpus)\b")
 _RANK = re.compile(
-    r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
+    r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
 )
 _EXPORT = re.compile(r"# num_ranks (\d{1,6})(?: num_nodes (\d{1,4}))?(?: device (.+))?")
 _MEAN = re.compile(r"Avg bus bandwidth\s*:\s*([\d.eE+-]+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)\s+FAILED")
+_UNKNOWN_TYPE = re.compile(
+    r"\s*\d+\s+\d+\s+([a-z]\w*)\s+(?:[a-z]+\s+)?(?:-?\d+\s+)?\d+\.\d+\s+\d+\.\d+\s+\d+\.\d+\s"
+)
 _ELISION = re.compile(r"\s*(?:\.{2,}|…|\[\.{3}\]|<snip>)\s*")
 _MOST_PIECES = 6
 
@@ -40,7 +43,6 @@ class _Reader:
         self.sections = [Section()]
         self.header: Layout | None = None
         self.ranks: set[int] = set()
-        self.hosts: set[str] = set()
 
     @property
     def section(self) -> Section:
@@ -58,6 +60,9 @@ class _Reader:
                 self._skip(line, "cells of a row whose beginning is not there")
             elif _ELISION.fullmatch(line.text):
                 self.section.warnings.append(f"line {line.number}: rows are left out by the source")
+            elif self.header and (unknown := _UNKNOWN_TYPE.match(line.text)):
+                known = ", ".join(ELEMENT_BYTES)
+                self._skip(line, f"element type {unknown[1]!r} is not one of {known}")
             else:
                 self._note(line)
             at += 1
@@ -75,7 +80,7 @@ class _Reader:
         for num_lines in range(1, len(pieces) + 1):
             found = self._readings(" ".join(pieces[:num_lines]), line.number, head)
             for row in found:
-                if _agrees(row):
+                if agrees(row):
                     self.section.rows.append(row)
                     return num_lines
             readings += found
@@ -100,10 +105,16 @@ class _Reader:
         if readings:
             self.section.rows.append(readings[0])
             return
-        found = len(layout.cells_of(" ".join(pieces)))
+        cells = layout.cells_of(" ".join(pieces))
         wanted = {layout.most_cells(one) for one in layout.layouts(self.header)}
         expected = " or ".join(str(3 + count) for count in sorted(wanted))
-        self._skip(line, f"broken row of size {head[0]}: {3 + found} cells, not {expected}")
+        strange = layout.not_a_number(cells)
+        why = (
+            f"{strange!r} is no number"
+            if len(cells) in wanted and strange
+            else f"{3 + len(cells)} cells, not {expected}"
+        )
+        self._skip(line, f"broken row of size {head[0]}: {why}")
 
     def _skip(self, line: Line, reason: str) -> None:
         self.section.skipped.append(Skipped(line.number, reason))
@@ -113,33 +124,44 @@ class _Reader:
         text = line.text
         program = _PROGRAM.search(text)
         header = layout.read_header(text.split())
-        if header or _START.search(text) or (program and "concluded" not in text):
+        starts = _START.search(text)
+        if header or starts or (program and "concluded" not in text):
             self._begin()
+        if starts:
+            self.ranks, self.section.hosts = set(), set()
         self.header = header or self.header
-        if program:
+        if program and program[1] in NOT_READ:
+            self.section.not_read = program[1]
+        elif program:
             self.section.named = Operation(program[1])
         elif text.lstrip().startswith("#") and (mention := _MENTION.search(text)):
             name = re.sub(r"[ -]", "_", mention[1].lower())
             self.section.hinted = _operation(name) or self.section.hinted
-        self._note_ranks(text)
+        self._note_ranks(line)
         self._note_footer(line)
 
     def _begin(self) -> None:
         if self.section.rows:
             self.sections.append(Section())
             self.header = None
-            self.ranks, self.hosts = set(), set()
+            self.ranks = set()
 
-    def _note_ranks(self, text: str) -> None:
-        if told := _EXPORT.search(text):
-            self.section.num_ranks = int(told[1])
-            self.section.hosts = {f"node{index}" for index in range(int(told[2] or 0))}
-            self.section.accelerator = (told[3] or "").strip().removeprefix("unknown")
-        if (rank := _RANK.search(text)) and int(rank[1]) not in self.ranks:
+    def _note_ranks(self, line: Line) -> None:
+        section = self.section
+        if told := _EXPORT.search(line.text):
+            section.num_ranks = int(told[1])
+            section.hosts = {f"node{index}" for index in range(int(told[2] or 0))}
+            section.accelerator = (told[3] or "").strip().removeprefix("unknown")
+        rank = _RANK.search(line.text)
+        if rank and int(rank[1]) == 0 and self.ranks:
+            section.warnings.append(
+                f"line {line.number}: rank 0 is listed again: several runs may be mixed here"
+            )
+        if rank and int(rank[1]) not in self.ranks:
             self.ranks.add(int(rank[1]))
-            self.section.hosts.add(rank[2])
-            self.section.accelerator = rank[3].strip()
-            self.section.num_ranks = len(self.ranks)
+            section.hosts.add(rank[2])
+            section.accelerator = rank[3].strip()
+            section.num_ranks = len(self.ranks)
 
     def _note_footer(self, line: Line) -> None:
         section = self.section
@@ -151,10 +173,6 @@ class _Reader:
             )
         if wrong := _WRONG.search(line.text):
             section.warnings.append(f"line {line.number}: {wrong[1]} values were out of bounds")
-
-
-def _agrees(row: PrintedRow) -> bool:
-    return all(is_bandwidth_of(one, message_bytes=row.message_bytes) for one in row.placements)
 
 
 def _operation(name: str) -> Operation | None:
