@@ -11,7 +11,7 @@ DEVICES = """
 #   Rank  0 on  dgx device  0 [0x06] Tesla V100-SXM2-16GB
 #   Rank  1 on  dgx device  1 [0x07] Tesla V100-SXM2-16GB
 """
-FIRST_VERSION = f"""nThread 1 nGpus 2 minBytes 1 maxBytes 9 step: 2(factor) warmup iters: 5 validation: 1
+FIRST_VERSION = f"""nThread 1 nGpus 2 minBytes 1 maxBytes 9 step: 2(factor) warmup iters: 5
 {DEVICES}
 #                                              out-of-place                    in-place
 #  bytes  N  type  op  time  algbw  busbw  res  time  algbw  busbw  res
