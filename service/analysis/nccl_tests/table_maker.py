@@ -45,8 +45,8 @@ def tables(section: Section, told: Told) -> tuple[Table, ...]:
     if not rows:
         return ()
     if section.not_read and told.operation is None:
-        reason = f"a table of {section.not_read}_perf is not read; known are {', '.join(Operation)}"
-        section.skipped += [Skipped(row.line, reason) for row in rows]
+        why = f"a table of {section.not_read}_perf is not read; known are {', '.join(Operation)}"
+        section.skipped += [Skipped(row.line, why) for row in rows]
         return ()
     operation = _operation(section, told)
     num_ranks = _num_ranks(section, operation, told)
