@@ -88,6 +88,18 @@ def is_taken(
     return bool(session.connection().scalar(_is_taken_statement(), parameters))
 
 
+def is_any_ready(session: Session) -> bool:
+    """Whether any trial waits: far cheaper than to claim in vain."""
+    statement = _is_any_ready_statement(own_clock=has_own_clock(session))
+    return bool(session.connection().scalar(statement, {"now": db_now_value(session)}))
+
+
+@functools.cache
+def _is_any_ready_statement(*, own_clock: bool) -> Select[bool]:
+    now = db_now_parameter("now", own_clock=own_clock)
+    return select(exists(select(1).where(is_queued(TrialRow), TrialRow.ready_at <= now)))
+
+
 @functools.cache
 def _statement(*, own_clock: bool) -> ReturningUpdate[str]:
     now = db_now_parameter("now", own_clock=own_clock)

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 
 from pydantic import JsonValue
-from sqlalchemy import Insert, Integer, bindparam, insert, select, update
+from sqlalchemy import Insert, Integer, Select, bindparam, insert, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -74,14 +74,23 @@ def _insert(*, own_clock: bool) -> Insert:
     return insert(EventRow).values(created_at=db_now_parameter("now", own_clock=own_clock))
 
 
+@cache
+def _after() -> Select[int, str, Mapping[str, JsonValue], datetime]:
+    return (
+        select(EventRow.seq, EventRow.kind, EventRow.data, EventRow.created_at)
+        .where(
+            EventRow.sweep_id == bindparam("listened_sweep_id"),
+            EventRow.seq > bindparam("last_seq"),
+        )
+        .order_by(EventRow.seq)
+        .limit(bindparam("most"))
+    )
+
+
 def after(session: Session, sweep_id: str, *, seq: int, limit: int) -> list[Event]:
     """Events with a higher number, in order."""
-    rows = session.execute(
-        select(EventRow.seq, EventRow.kind, EventRow.data, EventRow.created_at)
-        .where(EventRow.sweep_id == sweep_id, EventRow.seq > seq)
-        .order_by(EventRow.seq)
-        .limit(limit)
-    )
+    asked = {"listened_sweep_id": sweep_id, "last_seq": seq, "most": limit}
+    rows = session.connection().execute(_after(), asked)
     return [
         Event(
             sweep_id=sweep_id,

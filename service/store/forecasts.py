@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import insert, select
+from sqlalchemy import Select, bindparam, insert, select
 from sqlalchemy.orm import Session
 
 from service.analysis.costmodel.prediction import Basis, Prediction
@@ -83,7 +84,7 @@ def freeze(session: Session, found: Open, predictions: Sequence[tuple[str, Predi
 
 def find_all(session: Session, point_ids: Sequence[str]) -> dict[str, Forecast]:
     """Of those points that there is one of."""
-    rows = session.scalars(select(PredictionRow).where(PredictionRow.point_id.in_(point_ids)))
+    rows = session.connection().execute(_forecasts(), {"point_ids": point_ids})
     return {
         row.point_id: Forecast(
             Prediction(row.time_us, row.low_us, row.high_us, Basis(row.basis), row.calibration),
@@ -92,3 +93,9 @@ def find_all(session: Session, point_ids: Sequence[str]) -> dict[str, Forecast]:
         )
         for row in rows
     }
+
+
+@cache
+def _forecasts() -> Select[*tuple[object, ...]]:
+    wanted = PredictionRow.point_id.in_(bindparam("point_ids", expanding=True))
+    return select(*PredictionRow.__table__.columns).where(wanted)

@@ -41,6 +41,8 @@ def claim(
     position. A replicate that another group holds is left to it. The sweep is bound to the offer's
     hardware.
     """
+    if not claiming.is_any_ready(session):
+        return None
     for _ in range(_NUM_LOST_RACES):
         with session.connection().begin_nested() as race:
             trial_id = claiming.take_next(session, owner=owner, offer=offer, ttl=ttl, prefer=prefer)

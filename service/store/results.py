@@ -115,13 +115,8 @@ def newest_points(session: Session, which: ResultFilter, *, each: int) -> tuple[
 
 def num_measured(session: Session, which: ResultFilter) -> tuple[int, int]:
     """How many different points, and how many batches, the matching results are of."""
-    counted = (
-        select(func.count(distinct(PointRow.spec_key)), func.count(distinct(PointRow.batch)))
-        .join(ResultRow, ResultRow.point_id == PointRow.id)
-        .where(_OF_BLOCKS, *about_points(which.asked), *about_results(which.asked))
-    )
-    num_points, num_batches = session.connection().execute(counted, which.parameters).one()
-    return num_points, num_batches
+    row = session.connection().execute(_num_measured(which.asked), which.parameters).one()
+    return row.num_points, row.num_batches
 
 
 def count(session: Session, which: ResultFilter, *, at_most: int) -> int:
@@ -166,6 +161,18 @@ def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
 @lru_cache(_NUM_FILTERS)
 def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
     return _wide().where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+
+
+@lru_cache(_NUM_FILTERS)
+def _num_measured(asked: frozenset[str]) -> Select[int, int]:
+    return (
+        select(
+            func.count(distinct(PointRow.spec_key)).label("num_points"),
+            func.count(distinct(PointRow.batch)).label("num_batches"),
+        )
+        .join(ResultRow, ResultRow.point_id == PointRow.id)
+        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+    )
 
 
 @lru_cache(_NUM_FILTERS)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy import Select, bindparam, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.errors import NotFoundError
@@ -97,11 +98,15 @@ def find_all(session: Session, sweep_ids: Sequence[str]) -> list[Sweep]:
 
 def is_over(session: Session, sweep_id: str) -> bool:
     """Whether nothing of it is left to do; far cheaper than `find`. NotFoundError if none."""
-    over = select(SweepRow.finished_at.is_not(None)).where(SweepRow.id == sweep_id)
-    found = session.scalar(over)
+    found = session.connection().scalar(_is_over(), {"sweep_id": sweep_id})
     if found is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return found
+
+
+@cache
+def _is_over() -> Select[bool]:
+    return select(SweepRow.finished_at.is_not(None)).where(SweepRow.id == bindparam("sweep_id"))
 
 
 def check_known(session: Session, *sweep_ids: str) -> None:
