@@ -28,6 +28,10 @@ EXIT_FAILED = 70
 log = get_logger(__name__)
 
 
+LONGEST_HOLD_S = 0.0005
+"""Of the interpreter by the forecaster's thread, while the loop has a result to hand on."""
+
+
 def main() -> int:
     """Check, connect to Ray, work."""
     settings = Settings()
@@ -60,6 +64,7 @@ def _work(settings: Settings, sessions: Sessions, *, mark: str) -> int:
         )
         dispatcher = Dispatcher(settings, sessions=sessions, executor=RayExecutor(options))
         _stop_on_signals(dispatcher)
+        sys.setswitchinterval(LONGEST_HOLD_S)
         gc.freeze()  # what the imports left would make a full collection hold trials up for 0.1 s
         return dispatcher.run()
     except RayError:
