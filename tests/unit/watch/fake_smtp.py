@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 @dataclass
 class FakeSmtp:
-    """What arrived, and what it says to a recipient."""
+    """What arrived, what it says to a recipient and in the end."""
 
     url: str = ""
     mails: list[str] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
     refuses: bool = False
+    farewell: bytes = b"221 bye\r\n"
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def taking_mail() -> Iterator[FakeSmtp]:
             for line in self.rfile:
                 word = line.strip().upper()
                 if word == b"QUIT":
-                    self.wfile.write(b"221 bye\r\n")
+                    self.wfile.write(fake.farewell)
                     return
                 if word == b"DATA":
                     self.wfile.write(b"354 go on\r\n")

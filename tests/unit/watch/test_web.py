@@ -1,8 +1,4 @@
-import socket
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
@@ -11,6 +7,7 @@ import pytest
 from service.watch import web
 from service.watch.outcome import DeliveryError
 from tests.unit.cli.fake_server import FakeServer, Reply, serving
+from tests.unit.watch.dripping import dripping
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 HOOK = "POST /hook"
@@ -81,7 +78,8 @@ def test_no_proxy_of_the_environment_is_used(
 
 
 def test_a_host_that_answers_byte_by_byte_is_given_up_at_the_deadline() -> None:
-    with dripping() as port, pytest.raises(DeliveryError, match=r"hooks\.example took more than"):
+    answer = dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n")
+    with answer as port, pytest.raises(DeliveryError, match=r"hooks\.example took more than"):
         web.post(
             f"http://hooks.example:{port}/hook",
             b"",
@@ -90,22 +88,3 @@ def test_a_host_that_answers_byte_by_byte_is_given_up_at_the_deadline() -> None:
             lookup=lookup,
             deadline_s=0.2,
         )
-
-
-@contextmanager
-def dripping() -> Iterator[int]:
-    """A port that begins an answer, and never comes to its end."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def drip() -> None:
-            connection, _ = server.accept()
-            with connection, suppress(OSError):
-                connection.sendall(b"HTTP/1.1 200 OK\r\n")
-                while True:
-                    connection.sendall(b"X: y\r\n")
-                    time.sleep(0.02)
-
-        thread = threading.Thread(target=drip)
-        thread.start()
-        yield server.getsockname()[1]
-        thread.join()
