@@ -1,5 +1,6 @@
 """The shape of a layer out of a Hugging Face config.json, as it is."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -36,6 +37,11 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
 )
 GATING = frozenset({"silu", "swish", "swiglu", "geglu"})
 """Activations that mean a gated MLP where the family is not known."""
+GATE_FLAG = re.compile(r"(?:is_|use_|ffn_with_|mlp_)*(?:gated|glu)(?:_(?:act|mlp|ffn))?")
+SINGLE_KEY_VALUE_HEAD = frozenset({"multiquery", "multiquery_attention"})
+KEY_VALUE_HINT = re.compile(r"(?=.*(?:head|group))(?=.*(?:kv|key_value|query_group|share)).*")
+"""Entries that may tell of fewer key-value heads, by a name that is not known here."""
+PARALLEL_FLAGS = ("parallel_attn", "use_parallel_residual", "parallel_residual", "parallel_block")
 
 
 def is_hf_config(element: object) -> TypeGuard[dict[str, object]]:
@@ -144,19 +150,34 @@ def _intermediate_size(config: HfConfig, family: Family, *, hidden: int) -> int:
 
 def _num_key_value_heads(config: HfConfig, key: str, family: Family, *, heads: int) -> int:
     if key == "falcon" and "n_head_kv" not in config.entries:
-        if config.flag("new_decoder_architecture", default=False):
-            return config.dimension(hf_fields.NUM_KEY_VALUE_HEADS) or heads
-        return 1 if config.flag("multi_query", default=True) else heads
+        return _falcon_key_value_heads(config, heads)
     attention = config.part("attn_config") or HfConfig({})
-    if attention.entries.get("attn_type") == "multiquery_attention":
+    kinds = (attention.entries.get("attn_type"), config.entries.get("attention_head_type"))
+    if set(kinds) & SINGLE_KEY_VALUE_HEAD:
         return 1
     if key == "chatglm" and not config.flag("multi_query_attention", default=False):
         return heads
     given = _size(config, hf_fields.NUM_KEY_VALUE_HEADS, family)
     given = given or attention.dimension(hf_fields.NUM_KEY_VALUE_HEADS)
-    if given is not None:
-        return given
-    return 1 if config.flag("multi_query", default=family.multi_query) else heads
+    if given is None and config.flag("multi_query", default=family.multi_query):
+        return 1
+    if given is None:
+        _refuse_other_key_value_heads(config, heads)
+    return given or heads
+
+
+def _falcon_key_value_heads(config: HfConfig, heads: int) -> int:
+    if config.flag("new_decoder_architecture", default=False):
+        return config.dimension(hf_fields.NUM_KEY_VALUE_HEADS) or heads
+    return 1 if config.flag("multi_query", default=True) else heads
+
+
+def _refuse_other_key_value_heads(config: HfConfig, heads: int) -> None:
+    for name, value in config.entries.items():
+        is_known = name in hf_fields.NUM_KEY_VALUE_HEADS or value in (0, heads)
+        if type(value) is int and not is_known and KEY_VALUE_HINT.fullmatch(name):
+            advice = "give num_key_value_heads, or the explicit shape"
+            raise wrong(name, value, f"may tell of fewer key-value heads; {advice}")
 
 
 def _head_dim(config: HfConfig, family: Family, *, hidden: int, heads: int) -> int:
@@ -175,16 +196,31 @@ def _head_dim(config: HfConfig, family: Family, *, hidden: int, heads: int) -> i
 def _activation(config: HfConfig, family: Family) -> tuple[Activation, bool]:
     field, given = config.text(hf_fields.ACTIVATION) or ("hidden_act", family.activation)
     if given is None:
-        return (Activation.SILU, True) if family.gated else (Activation.GELU, False)
+        msg = (
+            "hidden_act is missing from this config.json, and its model_type is not known, so that "
+            "nothing tells whether its MLP is gated; give the explicit shape"
+        )
+        raise ValueError(msg)
     if given not in ACTIVATIONS:
         known = ", ".join(sorted(ACTIVATIONS))
         raise wrong(field, given, f"is not measured; known are {known}")
-    gated = given in GATING if family.gated is None else family.gated
-    return ACTIVATIONS[given], gated
+    return ACTIVATIONS[given], _is_gated(config, family, given)
+
+
+def _is_gated(config: HfConfig, family: Family, activation: str) -> bool:
+    ffn = config.part("ffn_config") or HfConfig({})
+    if kind := ffn.text(("ffn_type",)):
+        if kind[1] != "mptmlp":
+            raise wrong("ffn_type", kind[1], "is not measured; mptmlp is")
+        return False
+    if family.gated is not None:
+        return family.gated
+    flags = [name for name in config.entries if GATE_FLAG.fullmatch(name)]
+    return config.flag(flags[0], default=False) if flags else activation in GATING
 
 
 def _is_parallel(config: HfConfig, family: Family) -> bool:
     if config.flag("new_decoder_architecture", default=False):
         return True
-    parallel = config.flag("parallel_attn", default=family.parallel)
-    return config.flag("use_parallel_residual", default=parallel)
+    told = next((name for name in PARALLEL_FLAGS if config.entries.get(name) is not None), "")
+    return config.flag(told, default=family.parallel)

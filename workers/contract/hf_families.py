@@ -101,11 +101,15 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "cohere2": Family(
             gated=True, activation="silu", parallel=True, omitted=_sizes(8192, 22528, 64)
         ),
+        "coherecompass": Family(
+            gated=True, activation="silu", parallel=True, omitted=_sizes(8192, 22528, 64, 64)
+        ),
         "baichuan": _gated(),
         "internlm": _gated(),
         "internlm2": _gated(),
         "internlm3": _gated(_sizes(4096, 10240, 32, 2), head_dim=128),
         "minicpm": _gated(),
+        "telechat": _gated(),
         "yi": _gated(),
         # Gated by another function
         "bitnet": Family(gated=True, activation="relu2", omitted=_sizes(2560, 6912, 20, 5)),
@@ -163,7 +167,9 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "refinedweb": "falcon",
         "refinedwebmodel": "falcon",
         "rw": "falcon",
+        # Phi as it came
         "phimsft": "phi",
+        "mixformersequential": "phi",
     }
 )
 

@@ -17,10 +17,12 @@ NUM_KEY_VALUE_HEADS = (
     "n_kv_heads",
     "kv_n_heads",
     "multi_query_group_num",
+    "num_query_groups",
+    "num_attention_groups",
 )
 HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 NUM_LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
-VOCAB_SIZE = ("vocab_size",)
+VOCAB_SIZE = ("vocab_size", "padded_vocab_size")
 NUM_POSITIONS = ("n_positions", "max_position_embeddings")
 ACTIVATION = ("hidden_activation", "hidden_act", "activation_function", "activation")
 

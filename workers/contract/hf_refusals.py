@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from workers.contract.hf_families import bare_name
-from workers.contract.hf_fields import HfConfig
+from workers.contract.hf_fields import VOCAB_SIZE, HfConfig
 
 LATENT_RANKS = ("kv_lora_rank", "q_lora_rank", "o_lora_rank")
 LATENT_TYPES = frozenset({"deepseekv2", "deepseekv3", "deepseekv32", "minicpm3", "youtu"})
@@ -29,9 +29,16 @@ STATE_FIELDS = (
     "lru_width",
     "conv_L_cache",
 )
+PLAIN_LAYERS = frozenset({"attention", "full_attention", "sliding_attention"})
+"""Of `layer_types`: where there are no others, the entries of a hybrid's class mean nothing."""
 STATE_TYPES = ("mamba", "rwkv", "xlstm", "recurrentgemma", "griffin", "hyena", "retnet", "lfm2")
 
-LAYER_FIELDS = ("global_head_dim", "block_configs", "per_layer_config")
+LAYER_FIELDS = ("global_head_dim", "block_configs", "per_layer_config", "ffn_multipliers")
+PER_LAYER = re.compile(r"num_query_heads|.*_per_layer")
+"""Names under which a list holds one number for each layer (OpenELM, DeciLM)."""
+
+ATTENTION_GATES = ("attn_output_gate", "gated_attn", "use_attention_gate")
+ATTENTION_GATE_TYPES = frozenset({"dory", "museglimmer"})
 
 PAIR_FIELDS = ("encoder_layers", "decoder_layers", "num_decoder_layers", "encoder", "decoder")
 PAIR_TYPES = frozenset(
@@ -62,7 +69,20 @@ PAIR_TYPES = frozenset(
     }
 )
 
-ENCODER_TYPES = frozenset({"bigbird", "electra", "ernie", "esm", "mpnet", "roformer", "xmod"})
+ENCODER_TYPES = frozenset(
+    {
+        *("bigbird", "bros", "canine", "electra", "ernie", "esm", "esmc", "flaubert", "fnet"),
+        *("funnel", "gte", "jinaembeddingsv3", "layoutlm", "layoutlmv2", "layoutlmv3", "lilt"),
+        *("longformer", "luke", "lxmert", "markuplm", "mpnet", "mra", "new", "nystromformer"),
+        *("perceiver", "roformer", "splinter", "tapas", "xmod", "yoso"),
+        # Text beside pictures or sound, into one space
+        *("aimv2", "align", "altclip", "chineseclip", "clap", "clip", "clipseg", "flava"),
+        *("groupvit", "metaclip2", "owlvit", "siglip", "siglip2", "tipsv2"),
+    }
+)
+"""Of transformers 5.24, and `new` (the gte models beside their checkpoints)."""
+SOUND_FIELDS = ("conv_dim", "feat_extract_norm", "num_mel_bins")
+PICTURE_FIELDS = ("image_size", "patch_size", "num_channels")
 
 ADVICE = MappingProxyType(
     {
@@ -70,6 +90,7 @@ ADVICE = MappingProxyType(
         "latent attention": "give the explicit shape of the MLP and measure blocks=mlp instead",
         "state space or linear attention": "give the explicit shape of the attention or MLP blocks",
         "layers of several shapes": "give the explicit shape of the layer you mean",
+        "a gate on attention": "give the explicit shape of the MLP and measure blocks=mlp instead",
         "an encoder with a decoder": "give the explicit shape of one stack instead",
         "an encoder": "its attention is not causal; give the explicit shape and measure the MLP",
     }
@@ -84,6 +105,7 @@ def refuse_what_is_not_measured(config: HfConfig, names: tuple[str, ...]) -> Non
         "latent attention": next(_latent(config, bare_names), None),
         "state space or linear attention": next(_states(config, bare_names), None),
         "layers of several shapes": next(_several(config), None),
+        "a gate on attention": next(_gates(config, bare_names), None),
         "an encoder with a decoder": next(_pairs(config, bare_names), None),
         "an encoder": next(_encoders(config, names), None),
     }
@@ -126,6 +148,9 @@ def _latent(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _states(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    layers = config.entries.get("layer_types")
+    if isinstance(layers, list) and layers and set(map(str, layers)) <= PLAIN_LAYERS:
+        return
     for name in STATE_FIELDS:
         if config.entries.get(name):
             yield f"{name}={reprlib.repr(config.entries[name])}"
@@ -138,6 +163,14 @@ def _several(config: HfConfig) -> Iterator[str]:
     for name in LAYER_FIELDS:
         if config.entries.get(name):
             yield f"{name}={reprlib.repr(config.entries[name])}"
+    for name, value in config.entries.items():
+        if PER_LAYER.fullmatch(name) and isinstance(value, list) and len(value) > 1:
+            yield f"{name}={reprlib.repr(value)}"
+
+
+def _gates(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
+    yield from (f"{name}=true" for name in ATTENTION_GATES if config.entries.get(name) is True)
+    yield from (f"model_type={name}" for name in names if name in ATTENTION_GATE_TYPES)
 
 
 def _pairs(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
@@ -157,3 +190,11 @@ def _encoders(config: HfConfig, names: tuple[str, ...]) -> Iterator[str]:
         is_bert = "bert" in bare and "decoder" not in bare
         if is_bert or bare in ENCODER_TYPES:
             yield f"model_type={bare}"
+    is_language = any(config.entries.get(name) is not None for name in VOCAB_SIZE)
+    sensors = SOUND_FIELDS if is_language else (*SOUND_FIELDS, *PICTURE_FIELDS)
+    if not config.is_nested and not any(key.endswith("_config") for key in config.entries):
+        yield from (
+            f"{name}={reprlib.repr(config.entries[name])}"
+            for name in sensors
+            if config.entries.get(name)
+        )

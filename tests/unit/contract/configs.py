@@ -154,3 +154,44 @@ NEMOTRON = {
     "num_key_value_heads": 8,
     "hidden_act": "relu2",
 }
+SANTA_CODER = {
+    "model_type": "gpt2",
+    "architectures": ["GPT2LMHeadCustomModel"],
+    "n_embd": 2048,
+    "n_inner": 8192,
+    "n_head": 16,
+    "activation_function": "gelu_fast",
+    "attention_head_type": "multiquery",
+}
+CODE_SHELL = {
+    "model_type": "codeshell",
+    "n_embd": 4096,
+    "n_inner": 16384,
+    "n_head": 32,
+    "num_query_groups": 8,
+    "activation_function": "gelu_pytorch_tanh",
+}
+PHI_AS_IT_CAME = {
+    "model_type": "mixformer-sequential",
+    "n_embd": 2048,
+    "n_inner": None,
+    "n_head": 32,
+    "activation_function": "gelu_new",
+}
+TELE_CHAT = {
+    "model_type": "telechat",
+    "hidden_size": 4096,
+    "ffn_hidden_size": 12288,
+    "n_head": 32,
+}
+GRANITE_4_MICRO = {
+    "model_type": "granitemoehybrid",
+    "hidden_size": 2560,
+    "intermediate_size": 8192,
+    "num_local_experts": 0,
+    "num_attention_heads": 40,
+    "num_key_value_heads": 8,
+    "hidden_act": "silu",
+    "mamba_d_state": 256,
+    "layer_types": ["attention", "attention"],
+}

@@ -9,6 +9,7 @@ from tests.unit.contract.configs import (
     BLOOM,
     CASES,
     CHAT_GLM,
+    CODE_SHELL,
     COMMAND_R,
     FALCON_11B,
     FALCON_40B,
@@ -17,17 +18,21 @@ from tests.unit.contract.configs import (
     GEMMA_2,
     GPT_J,
     GPT_NEO,
+    GRANITE_4_MICRO,
     JSON,
     LLAMA,
     MPT,
     MPT_GROUPED,
     MPT_MULTI_QUERY,
     NEMOTRON,
+    PHI_AS_IT_CAME,
     PYTHIA,
     QWEN_1,
+    SANTA_CODER,
     STABLE_LM,
     STARCODER,
     STARCODER_2,
+    TELE_CHAT,
     XGLM,
     load,
 )
@@ -138,6 +143,11 @@ def test_derived_class_is_known_by_its_architecture() -> None:
         (GPT_NEO, (2560, 10240, 20, 20, 128, False, "gelu_tanh", False)),
         (NEMOTRON, (18432, 73728, 96, 8, 192, False, "relu_squared", False)),
         (XGLM, (1024, 4096, 16, 16, 64, False, "gelu", False)),
+        (SANTA_CODER, (2048, 8192, 16, 1, 128, False, "gelu_tanh", False)),
+        (CODE_SHELL, (4096, 16384, 32, 8, 128, False, "gelu_tanh", False)),
+        (PHI_AS_IT_CAME, (2048, 8192, 32, 32, 64, False, "gelu_tanh", True)),
+        (TELE_CHAT, (4096, 12288, 32, 32, 128, True, "silu", False)),
+        (GRANITE_4_MICRO, (2560, 8192, 40, 8, 64, True, "silu", False)),
     ],
 )
 def test_family_fills_in_what_its_config_leaves_unsaid(
@@ -150,7 +160,8 @@ def test_unknown_family_is_gated_where_its_activation_says_so() -> None:
     unknown = {**LLAMA, "model_type": "house_model"}
     assert resolve_model(unknown).gated
     assert not resolve_model({**unknown, "hidden_act": "gelu"}).gated
-    assert not resolve_model({**unknown, "hidden_act": None}).gated
+    assert resolve_model({**unknown, "hidden_act": "gelu", "use_glu": True}).gated
+    assert not resolve_model({**unknown, "gated_mlp": False}).gated
 
 
 def test_known_gated_family_stays_gated_without_its_activation() -> None:
@@ -222,6 +233,9 @@ def test_shape_is_called_by_its_path_else_by_its_type() -> None:
         ({**LLAMA, "intermediate_size": [1, 2]}, r"intermediate_size=\[1, 2\] .* layer to layer"),
         ({**LLAMA, "hidden_act": "xielu"}, r"hidden_act='xielu' .* known are .*silu"),
         ({**LLAMA, "hidden_act": 3}, r"hidden_act=3 .* must be a string"),
+        ({**LLAMA, "model_type": "plamo", "hidden_act": None}, r"hidden_act is missing .* gated;"),
+        ({**LLAMA, "n_shared_head": 8}, r"n_shared_head=8 .* fewer key-value heads; give num_key_"),
+        ({**MPT, "ffn_config": {"ffn_type": "mptglu"}}, r"ffn_type='mptglu' .* mptmlp is"),
         ({**LLAMA, "n_head": 16}, r"num_attention_heads=32 and n_head=16 .* contradict"),
         ({**LLAMA, "text_config": "x"}, r"text_config='x' .* must be an object"),
         ({**LLAMA, "model_type": 5}, r"model_type=5 .* must be a string"),

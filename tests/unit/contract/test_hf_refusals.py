@@ -105,12 +105,23 @@ def test_encoder_with_a_decoder_is_refused_by_name(entries: Mapping[str, object]
         {**LLAMA, "model_type": "bert"},
         {**LLAMA, "architectures": ["HouseForMaskedLM"]},
         {**LLAMA, "model_type": "xlm-roberta"},
+        {**LLAMA, "model_type": "longformer"},
+        {**LLAMA, "model_type": "new", "architectures": ["NewModel"], "vocab_size": 30528},
+        {**LLAMA, "model_type": "vit", "image_size": 224, "patch_size": 16},
+        {**LLAMA, "model_type": "hubert", "conv_dim": [512, 512], "vocab_size": 32},
+        {"model_type": "clip", "text_config": {**LLAMA, "model_type": "clip_text_model"}},
     ],
 )
 def test_encoder_is_refused_because_its_attention_is_not_causal(
     entries: Mapping[str, object],
 ) -> None:
     assert "not causal" in refusal(entries)
+
+
+def test_language_model_that_also_sees_is_taken() -> None:
+    flat = {**LLAMA, "model_type": "minicpmv", "vocab_size": 151666, "patch_size": 14}
+    nested = {"model_type": "fuyu", "patch_size": 30, "text_config": LLAMA}
+    assert resolve_model(flat).nameless == resolve_model(nested).nameless
 
 
 def test_encoder_class_used_as_a_decoder_is_taken() -> None:
@@ -137,7 +148,14 @@ def test_state_space_is_refused_by_name(entries: Mapping[str, object]) -> None:
     [
         {"model_type": "gemma4_text", "head_dim": 256, "global_head_dim": 512},
         {"model_type": "nemotron-nas", "block_configs": [{"ffn": {"no_op": True}}]},
+        {"model_type": "deci", "num_key_value_heads_per_layer": [4, 4, 2, 1]},
+        {"model_type": "openelm", "num_query_heads": [12, 12, 16], "ffn_multipliers": [0.5, 4.0]},
     ],
 )
 def test_layers_of_several_shapes_are_refused_by_name(changes: Mapping[str, object]) -> None:
     assert "layers of several shapes" in refusal({**LLAMA, **changes})
+
+
+@pytest.mark.parametrize("changes", [{"attn_output_gate": True}, {"model_type": "dory"}])
+def test_gate_on_attention_is_refused_by_name(changes: Mapping[str, object]) -> None:
+    assert "a gate on attention" in refusal({**LLAMA, **changes})
