@@ -1,5 +1,6 @@
 """Series as JSON lines: `{"id": …, "values": […]}`, null where a night is missing."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO
 
@@ -34,10 +35,11 @@ def read_series(name: str) -> Iterator[SeriesLine | str]:
 
 def _parsed(lines: BinaryIO, shown: str) -> Iterator[SeriesLine | str]:
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        text = line.removeprefix(BOM_UTF8)
+        if not text.strip():
             continue
         try:
-            yield SeriesLine.model_validate_json(line)
+            yield SeriesLine.model_validate_json(text)
         except ValidationError as error:
             yield f"{shown}, line {number}: {_first(error)}"
 
@@ -47,7 +49,9 @@ def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = first["loc"][:1] if first["loc"][:1] == ("id",) else first["loc"]
     path = "".join(f"/{part}" for part in where)
-    if first["type"] in {"json_invalid", "missing"}:
+    if first["type"] == "json_invalid":
+        return f'{first["msg"]}; a line is {{"id": "name", "values": [1.5, null]}}'
+    if first["type"] == "missing":
         return f"{path}: {first['msg']}" if path else str(first["msg"])
     is_large = first["type"] in {"less_than_equal", "greater_than_equal"}
     says = f"Input should be at most {LARGEST_SIZE:g} in size" if is_large else first["msg"]

@@ -71,10 +71,11 @@ PAIR_TYPES = frozenset(
 
 ENCODER_TYPES = frozenset(
     {
-        *("bigbird", "bros", "canine", "electra", "ernie", "esm", "esmc", "flaubert", "fnet"),
-        *("funnel", "gte", "jinaembeddingsv3", "layoutlm", "layoutlmv2", "layoutlmv3", "lilt"),
-        *("longformer", "luke", "lxmert", "markuplm", "mpnet", "mra", "new", "nystromformer"),
-        *("perceiver", "roformer", "splinter", "tapas", "xmod", "yoso"),
+        *("bigbird", "blip", "bridgetower", "bros", "canine", "data2vectext", "dpr", "electra"),
+        *("ernie", "esm", "esmc", "flaubert", "fnet", "funnel", "gte", "jinaembeddingsv3"),
+        *("layoutlm", "layoutlmv2", "layoutlmv3", "layoutxlm", "lilt", "longformer", "luke"),
+        *("lxmert", "markuplm", "mpnet", "mra", "new", "nystromformer", "perceiver", "roformer"),
+        *("splinter", "tapas", "tvp", "vilt", "xmod", "yoso"),
         # Text beside pictures or sound, into one space
         *("aimv2", "align", "altclip", "chineseclip", "clap", "clip", "clipseg", "flava"),
         *("groupvit", "metaclip2", "owlvit", "siglip", "siglip2", "tipsv2"),

@@ -14,9 +14,14 @@ from workers.contract.links import SELF, UNKNOWN, read_link
 _CUTS = frozenset({"...", "…", "..", "[...]"})
 _MAX_GPUS = 256
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|(?:\^\[|\\x1b|\\033|\\e|\\u001b|␛)?\[[\d;]*m")
+_PREFIX = re.compile(r"^(?!\s*GPU\d)[^\n]*?(?<![\w./-])(?=GPU\d{1,4}(?!\w))")
+"""What launchers, log collectors and quotes put before a line that begins with a GPU."""
 _GPU = re.compile(r"GPU(\d{1,4})")
 _DEVICE = re.compile(r"[A-Za-z][\w.:/-]*\d\w*")
 _CPU_LIST = re.compile(r"\d[\d,-]*")
+_PEER_STATES = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR"})
+"""Cells of `nvidia-smi topo -p2p`."""
+_AFFINITIES = frozenset({"CPU", "NUMA", "GPU", "Affinity", "ID"})
 _AMD = re.compile(r"\b(rocm|xgmi|amd-?smi)|between two GPUs", re.IGNORECASE)
 _MIG = re.compile(r"\bMIG[\s/:-]*\d")
 
@@ -33,6 +38,8 @@ class Matrix:
 
     rows: dict[str, int] = field(default_factory=dict)
     is_cut: bool = False
+    num_others: int = 0
+    """Matrices further down."""
 
     def has_all_rows(self) -> bool:
         """Whether every GPU of the header has its row."""
@@ -51,7 +58,7 @@ class Matrix:
 
 def read_matrix(text: str) -> Matrix:
     """Find the first matrix in the text and read it; TopologyError where there is none."""
-    lines = [_ESCAPE.sub("", line) for line in text.split("\n")]
+    lines = [_PREFIX.sub("", _ESCAPE.sub("", line), count=1) for line in text.split("\n")]
     matrix = _read_header(lines)
     for at in range(matrix.header_at + 1, len(lines)):
         words = lines[at].split()
@@ -63,7 +70,7 @@ def read_matrix(text: str) -> Matrix:
             _read_row(matrix, at)
         elif label in _CUTS:
             matrix.is_cut = True
-        elif label and label not in matrix.columns:
+        elif label and label not in matrix.columns and not _is_wrapped(words):
             if matrix.has_all_rows():
                 break
             raise _refusal(lines, at, "a row of the matrix, GPU# and its links")
@@ -72,18 +79,36 @@ def read_matrix(text: str) -> Matrix:
     return matrix
 
 
+def _is_wrapped(words: Sequence[str]) -> bool:
+    """Whether a terminal broke the line above here. GPUs stand first: nothing of it is needed."""
+    rest = words[1:] if words[-1] in _AFFINITIES else words
+    return all(_is_cell(word) or word in _AFFINITIES or _CPU_LIST.fullmatch(word) for word in rest)
+
+
 def _read_header(lines: Sequence[str]) -> Matrix:
-    for at, line in enumerate(lines):
-        columns = _header_columns(line.split())
-        if not columns:
-            continue
+    headers = [at for at, line in enumerate(lines) if _header_columns(line.split())]
+    of_links = [at for at in headers if not _PEER_STATES.intersection(_first_row(lines, at))]
+    for at in of_links:
+        columns = _header_columns(lines[at].split())
         if len(set(columns) - _CUTS) != sum(name not in _CUTS for name in columns):
             raise _refusal(lines, at, "a header that names every column once")
         if any(name.startswith("MIG") or "/MIG" in name for name in columns):
             raise _refusal(lines, at, "whole GPUs")
-        return Matrix(lines, at, columns, is_cut=any(name in _CUTS for name in columns))
+        others = [one for one in of_links if one > at and SELF in _first_row(lines, one)]
+        is_cut = any(name in _CUTS for name in columns)
+        return Matrix(lines, at, columns, is_cut=is_cut, num_others=len(others))
+    if headers:
+        raise _refusal(
+            lines, headers[0], "links, as `nvidia-smi topo -m` prints them", "peer states"
+        )
     filled = [at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")]
     raise _refusal(lines, filled[0] if filled else 0, "the header of a matrix, GPU0 GPU1 ...")
+
+
+def _first_row(lines: Sequence[str], header_at: int) -> Sequence[str]:
+    """Cells of the row right below a header."""
+    below = lines[header_at + 1].split() if header_at + 1 < len(lines) else []
+    return below[1:] if below and _GPU.fullmatch(below[0]) else ()
 
 
 def _header_columns(words: Sequence[str]) -> Sequence[str]:

@@ -28,6 +28,11 @@ def test_each_line_gets_a_verdict_in_order(run: Run, lines: Path) -> None:
     assert (second["id"], second["outcome"], second["num_missing"]) == (7, "insufficient_data", 1)
 
 
+def test_mark_that_windows_puts_first_is_no_part_of_the_line(run: Run, lines: Path) -> None:
+    lines.write_text(f"{GOOD}\r\n", encoding="utf-8-sig", newline="")
+    assert json.loads(run("detect", str(lines)).out)["outcome"] == "changed"
+
+
 def test_online_names_the_night_of_the_report(run: Run, lines: Path) -> None:
     lines.write_text(GOOD)
     outcome = run("detect", str(lines), "--online", "--json")
@@ -51,7 +56,8 @@ def test_standard_input_is_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"id": null, "values": []}', "/id: Input should be a valid string; got 'None'"),
         ('{"id": "a", "values": [], "unit": "us"}', "/unit: Extra inputs are not permitted"),
         ("[1, 2]", "the line: Input should be an object"),
-        ("not JSON", "Invalid JSON"),
+        ("not JSON", 'Invalid JSON: expected ident at line 1 column 2; a line is {"id": '),
+        ("2026-01-02,55.5", "Invalid JSON: trailing characters at line 1 column 5; a line is {"),
         (b'{"id": "\xff", "values": []}', "Invalid JSON"),
     ],
 )

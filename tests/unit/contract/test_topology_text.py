@@ -121,12 +121,47 @@ def test_text_before_and_after_the_matrix_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
+    "prefix", ["0: ", "[1,0]<stdout>:", "2026-01-02T03:04:05Z stdout F ", "> ", "worker-0 | "]
+)
+def test_what_launchers_and_quotes_put_before_each_line_is_dropped(prefix: str) -> None:
+    lines = [
+        "\tGPU0\tGPU1\tNIC0",
+        "GPU0\t X \tPHB\tSYS",
+        "GPU1\tPHB\t X \tSYS",
+        "NIC0\tSYS\tSYS\t X",
+    ]
+    assert parse_topology("\n".join(prefix + line for line in lines)) == topology("X PHB", "PHB X")
+
+
+def test_lines_that_a_terminal_broke_behind_the_gpus_are_read() -> None:
+    found = parse_topology(
+        "  GPU0 GPU1 NIC0 CPU Affini\nty  NUMA Affinity\n"
+        "GPU0 X NV4 PXB 0-15,3\n2-47 0\nGPU1 NV4 X\n PXB 16-31 1"
+    )
+    assert found == topology("X NV4", "NV4 X")
+
+
+def test_links_are_read_where_peer_states_come_first() -> None:
+    peers = "\tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n\nLegend:\n  OK   = Status Ok\n"
+    links = "\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n"
+    assert parse_topology(peers + links) == topology("X PHB", "PHB X")
+
+
+def test_matrices_of_other_nodes_are_not_read_which_is_said() -> None:
+    node = "GPU0 GPU1\nGPU0 X {0}\nGPU1 {0} X\n\nLegend:\n  X = Self\n"
+    found = parse_topology(node.format("NV4") + node.format("SYS"))
+    assert found.links[0] == ("X", "NV4")
+    assert found.remarks == ("only the first of 2 matrices in the text was read",)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "line 1: expected the header of a matrix"),
         ("# note\n\nNo devices were found", "line 3: expected the header .* 'No devices were"),
         ("GPU0 X\nGPU1 X", "line 1: expected the header"),
         ("  GPU0 GPU1\n", "line 1: expected rows GPU#"),
+        ("GPU0 GPU1\nGPU0 X GNS\nGPU1 GNS X", "line 1: .* `nvidia-smi topo -m` .* peer states"),
         ("GPU0 GPU1\nGPU0 X NV4\nGPU1 OK X", "line 3: expected X, NV#, .* found 'OK' in row GPU1"),
         ("GPU0 GPU1\nGPU0 X NV0\nGPU1 NV0 X", "line 2: .* found 'NV0' in row GPU0"),
         ("GPU0 GPU1\nGPU0 NV4 X\nGPU1 NV4 X", "line 2: expected X in column GPU0"),
