@@ -78,14 +78,24 @@ def candidates(rows: Sequence[PrintedRow]) -> tuple[Operation, ...]:
     is_reduction = sample.redop not in ("", "none")
     has_root = sample.root is not None and sample.root >= 0
     is_one = all(_overlap(cells.algbw.low, cells.algbw.high, cells.busbw) for cells in halves(rows))
+    has_in_place = _has_in_place(rows)
     return tuple(
         one
         for one in Operation
-        if one.is_count_per_rank == is_per_rank
+        if has_in_place in (None, one.has_in_place)
+        and one.is_count_per_rank == is_per_rank
         and one.is_reduction == is_reduction
         and one.has_root == has_root
         and (is_one or one.bus_factor(_MOST_RANKS) != 1)
     )
+
+
+def _has_in_place(rows: Sequence[PrintedRow]) -> bool | None:
+    """Whether what ran in place was checked and right; None where nothing was checked."""
+    both = [(row.out_of_place, row.in_place) for row in rows]
+    checked = [pair[1] for pair in both if pair[0] and pair[1] and pair[0].is_checked]
+    right = [cells for cells in checked if cells.is_checked and not cells.num_wrong]
+    return bool(right) if checked else None
 
 
 def possible_ranks(rows: Sequence[PrintedRow], operation: Operation) -> tuple[int, int] | None:

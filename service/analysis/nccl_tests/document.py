@@ -146,7 +146,8 @@ def _cells(placement: _Placement | None) -> Cells | None:
     if not all(0 <= figure < float("inf") for figure in figures):
         raise ValueError("a time or a bandwidth is not a number")
     time, algbw, busbw = (Figure(figure, _SLACK) for figure in figures)
-    return Cells(time, algbw, busbw, num_wrong=placement.nwrong or 0)
+    is_checked = placement.nwrong is not None
+    return Cells(time, algbw, busbw, num_wrong=placement.nwrong or 0, is_checked=is_checked)
 
 
 def _note_footer(section: Section, document: _Document) -> None:

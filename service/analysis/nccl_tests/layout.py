@@ -125,6 +125,7 @@ def _placement(cells: Sequence[str], layout: Layout) -> Cells | None:
         algbw=figure(named["algbw"]),
         busbw=figure(named["busbw"]),
         num_wrong=_num_wrong(check),
+        is_checked=check != _NOT_RUN,
     )
 
 

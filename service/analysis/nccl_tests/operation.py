@@ -33,6 +33,11 @@ class Operation(StrEnum):
         """Whether one rank differs from the others."""
         return self in _ROOTED
 
+    @property
+    def has_in_place(self) -> bool:
+        """Whether it can run in place; where not, nccl-tests times it there without a check."""
+        return self not in (Operation.ALLTOALL, Operation.SENDRECV)
+
     def bus_factor(self, num_ranks: int) -> float:
         """Bus bandwidth over algorithm bandwidth (doc/PERFORMANCE.md)."""
         match self:

@@ -60,6 +60,8 @@ class Cells:
     algbw: Figure
     busbw: Figure
     num_wrong: float = 0
+    is_checked: bool = False
+    """Whether the elements were compared with what they should be."""
 
 
 @dataclass(frozen=True, slots=True)

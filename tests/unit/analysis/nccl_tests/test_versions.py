@@ -15,14 +15,14 @@ FIRST_VERSION = f"""nThread 1 nGpus 2 minBytes 1 maxBytes 9 step: 2(factor) warm
 {DEVICES}
 #                                              out-of-place                    in-place
 #  bytes  N  type  op  time  algbw  busbw  res  time  algbw  busbw  res
-    10000000  2500000  float  sum  0.264  37.88  37.88  2e-07  0.265  37.74  37.74  \tN/A
+    10000000  2500000  float  sum  0.264  37.88  37.88  2e-07  0.265  37.74  37.74  2e-07
  Out of bounds values : 0 OK
  Avg bus bandwidth    : 37.81
 """
 FIRST_BROADCAST = f"""{DEVICES}
 #                                              out-of-place
 #      bytes             N    type    root     time  algbw  busbw      res
-    10000000       2500000   float       0    0.264  37.88  37.88    0e+00
+    10000000       2500000   float       0    0.264  37.88  37.88  \tN/A
 """
 BROADCAST_2019 = f"""{DEVICES}
 #  size  count  type  root  time  algbw  busbw  error  time  algbw  busbw  error
@@ -126,3 +126,11 @@ def test_ranks_of_a_run_that_printed_no_row_are_not_counted_in_the_next() -> Non
     assert (reading.tables[0].num_ranks, reading.tables[0].num_nodes) == (2, 1)
     mixed = start + start + ranks[0] + ranks[0] + "8 2 float sum -1 " + row
     assert "rank 0 is listed again" in read(mixed.encode()).warnings[0]
+
+
+@pytest.mark.parametrize(("check", "operation"), [("0", "all_reduce"), ("N/A", "sendrecv")])
+def test_what_cannot_run_in_place_is_known_by_its_missing_check(check: str, operation: str) -> None:
+    cells = "31.51  0.13  0.13"
+    text = f"{DEVICES}4096  1024  float  sum  -1  {cells}  0  {cells}  {check}\n"
+    reading = read(text.encode())
+    assert (reading.tables[0].operation, reading.warnings) == (operation, ())
