@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from service.errors import FieldError, InvalidSpecError, QuotaError
+from workers.contract.expansion import Expansion
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import judge_impl_on
 from workers.contract.launching import judge_launch_on
 from workers.contract.memory import estimated_bytes
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection, working_degrees
-from workers.contract.sweep import Expansion, SweepFrame, SweepSpec
+from workers.contract.sweep import SweepFrame, SweepSpec
 from workers.contract.workload import cached_per_rank
 
 GROUP_START_S = 6.0

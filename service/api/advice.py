@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 
 from service.api.auth import Reader
-from service.api.examples import ADVICE, ADVICE_PLANS
+from service.api.examples.planning import ADVICE, ADVICE_PLANS
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import advice as reports

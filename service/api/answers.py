@@ -3,7 +3,9 @@
 from pydantic import BaseModel
 
 from service.analysis import plan
-from service.api.example_trials import (
+from service.api.examples.planning import MEMORY
+from service.api.examples.sweeps import SWEEPS
+from service.api.examples.trials import (
     OTHER_SWEEP_ID,
     SWEEP_ID,
     WHEN,
@@ -12,7 +14,6 @@ from service.api.example_trials import (
     regrouped,
     trial,
 )
-from service.api.examples import MEMORY, SWEEPS
 from service.api.paging import Page
 from service.reports import arrangements, breakeven, comparison, groups, memory, pairs, results
 from service.reports.arrangements import ArrangementsReport

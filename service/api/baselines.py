@@ -7,7 +7,7 @@ from pydantic import Field
 
 from service.analysis.schedules.spec import Name
 from service.api.auth import Reader, Submitter
-from service.api.examples import BASELINE_CHANGES, BASELINES
+from service.api.examples.baselines import BASELINE_CHANGES, BASELINES
 from service.api.paging import Page
 from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from service.analysis import calibration_plan
 from service.api.auth import Reader, Submitter
 from service.api.creation import KeyHeader, create
-from service.api.examples import CALIBRATIONS
+from service.api.examples.sweeps import CALIBRATIONS
 from service.api.paging import Page
 from service.api.route import ApiRoute
 from service.api.state import Service, ServiceDep

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.analysis.comparison import DEFAULT_TOLERANCE
 from service.api.auth import Reader
-from service.api.examples import COMPARISONS
+from service.api.examples.baselines import COMPARISONS
 from service.api.parameters import Several
 from service.api.problems import field_errors, summary
 from service.api.route import ApiRoute, Responses

@@ -11,7 +11,7 @@ from service.analysis.findings.classify import Cause
 from service.analysis.findings.evidence import FindingKind
 from service.analysis.findings.states import Dismissal, FindingState
 from service.api.auth import Reader, Submitter
-from service.api.examples import DISMISSALS, FINDING_NOTES
+from service.api.examples.findings import DISMISSALS, FINDING_NOTES
 from service.api.paging import Page, PageParameters
 from service.api.parameters import Several
 from service.api.route import ApiRoute, Responses

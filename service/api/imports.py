@@ -9,7 +9,7 @@ from service.analysis.nccl_tests.operation import Operation
 from service.analysis.nccl_tests.reading import read
 from service.analysis.nccl_tests.table import NcclTestsError, Told
 from service.api.auth import Submitter
-from service.api.examples import NCCL_TESTS_JSON, NCCL_TESTS_TEXT
+from service.api.examples.foreign_files import NCCL_TESTS_JSON, NCCL_TESTS_TEXT
 from service.api.problems import MOST_ERRORS
 from service.api.route import ApiRoute
 from service.api.state import Service, ServiceDep

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 
 from service.api.auth import Reader
-from service.api.examples import MEMORY
+from service.api.examples.planning import MEMORY
 from service.api.route import ApiRoute
 from service.reports import memory as reports
 from service.reports.memory import MemoryReport, MemoryRequest

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 
 from service.api.auth import Reader
-from service.api.examples import PREDICTIONS
+from service.api.examples.planning import PREDICTIONS
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import prediction as reports

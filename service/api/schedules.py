@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from service.analysis.schedules.spec import ScheduleSpec
 from service.api.auth import Reader, Submitter
-from service.api.examples import PAUSES, SCHEDULES
+from service.api.examples.schedules import PAUSES, SCHEDULES
 from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute, Responses

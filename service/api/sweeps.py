@@ -7,7 +7,7 @@ from pydantic import Field
 
 from service.api.auth import Reader, Submitter
 from service.api.creation import KeyHeader, create
-from service.api.examples import SWEEPS
+from service.api.examples.sweeps import SWEEPS
 from service.api.paging import Page, PageParameters
 from service.api.parameters import Moment, Tag
 from service.api.route import ApiRoute, Responses

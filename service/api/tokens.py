@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Response
 from pydantic import Field, StringConstraints
 
 from service.api.auth import Admin
-from service.api.examples import TOKENS
+from service.api.examples.tokens import TOKENS
 from service.api.paging import Page
 from service.api.parameters import Moment, in_the_future
 from service.api.route import ApiRoute

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from service.api import problems, strict_json
 from service.api.auth import Reader
-from service.api.examples import TOPOLOGY
+from service.api.examples.foreign_files import TOPOLOGY
 from service.api.route import ApiRoute
 from service.api.text_body import TextBody, described
 from service.errors import InvalidRequestError

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 
 from service.api.auth import Admin, Reader
-from service.api.examples import WEBHOOKS
+from service.api.examples.findings import WEBHOOKS
 from service.api.paging import Page, PageParameters
 from service.api.route import ApiRoute, Responses
 from service.api.state import ServiceDep

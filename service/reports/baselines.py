@@ -20,7 +20,7 @@ from service.store.baselines import Baseline
 from service.store.result_filter import ResultFilter
 from service.store.results import MeasuredTrial, measured
 from service.store.states import SweepState
-from service.store.sweeps import Sweep
+from service.store.sweep import Sweep
 from workers.contract.frozen import Frozen
 
 MOST_EARLIER = 10

@@ -11,7 +11,7 @@ from service.store.engine import Sessions
 from service.store.idempotency import IdempotencyKey, lookup
 from workers.contract.calibration import AnySweepSpec, Probes
 from workers.contract.canonical import sha256_of
-from workers.contract.sweep import Expansion
+from workers.contract.expansion import Expansion
 
 Planned = tuple[AnySweepSpec, Expansion | Probes]
 """What is kept of a request, and its points."""

@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session
 
 from service.analysis import plan
 from service.store import fleet
+from workers.contract.expansion import Expansion
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
-from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.sweep import SweepSpec
 
 
 class PreviewReport(Frozen):

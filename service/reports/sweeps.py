@@ -12,7 +12,7 @@ from service.store import sweeps as stored_sweeps
 from service.store.pages import Page
 from service.store.points import Point
 from service.store.states import PointState, SweepState, TrialState
-from service.store.sweeps import Sweep
+from service.store.sweep import Sweep
 from workers.contract.calibration import AnySweepSpec, CalibrationSpec
 from workers.contract.frozen import Frozen
 from workers.contract.probe import Measurable

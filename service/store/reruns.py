@@ -9,8 +9,9 @@ from service.store.history import RERUN_OF
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow, SweepTagRow
 from service.store.submission import seed_from
+from workers.contract.expansion import Expansion
 from workers.contract.point import PointSpec
-from workers.contract.sweep import LARGEST_NUM_REPLICATES, Expansion, SweepSpec
+from workers.contract.sweep import LARGEST_NUM_REPLICATES, SweepSpec
 
 FEWEST_REPLICATES = 3
 MOST_POINTS = 50

@@ -18,10 +18,10 @@ from service.store.models.sweep import ReplicateRow, SweepRow, SweepTagRow
 from service.store.models.trial import TrialRow
 from service.store.states import EventKind, TrialState
 from workers.contract.calibration import AnySweepSpec, Probes
+from workers.contract.expansion import Expansion
 from workers.contract.point import PointSpec
 from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
-from workers.contract.sweep import Expansion
 
 TrialPoints = tuple[str, str | None, Measurable]
 """What one trial measures: a point's id, that of the other point of a pair, and the point."""

@@ -1,7 +1,7 @@
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -24,6 +24,7 @@ from workers.contract.axes import (
     Phase,
 )
 from workers.contract.catalogue import Model
+from workers.contract.expansion import Expansion, judged
 from workers.contract.frozen import Frozen, Label
 from workers.contract.implementations import judge_impl
 from workers.contract.launching import judge_launch
@@ -180,72 +181,15 @@ class SweepSpec(SweepFrame):
                 launch=launch,
             )
 
-    def expand(self) -> "Expansion":
+    def expand(self) -> Expansion:
         """Points that can be measured, each spec_key once, and the combinations that cannot.
 
         Of a pair whose one point cannot be measured, neither is.
         """
         grid = self.combinations()
         trials = ((spec,) for spec in grid) if self.pair is None else map(self.pair.points, grid)
-        return _judged(
-            trials,
-            _judge,
-            is_paired=self.pair is not None,
-        )
+        return judged(trials, _judge, is_paired=self.pair is not None)
 
 
 def _judge(spec: PointSpec) -> Rejection | None:
     return judge(spec) or judge_overlap(spec) or judge_impl(spec) or judge_launch(spec)
-
-
-class Expansion(Frozen):
-    """A sweep's grid, judged."""
-
-    points: tuple[PointSpec, ...]
-    rejected: tuple[Rejection, ...]
-    is_paired: bool = False
-    """Whether each point of an even place and the next are the two of a pair."""
-
-    @property
-    def trials(self) -> tuple[tuple[PointSpec, ...], ...]:
-        """What is measured together, in one trial of each replicate: one point or a pair."""
-        size = 2 if self.is_paired else 1
-        return tuple(self.points[at : at + size] for at in range(0, len(self.points), size))
-
-    def without(self, judge: Callable[[PointSpec], Rejection | None]) -> Self:
-        """Return the same but for what `judge` also rejects, with whatever it is paired with."""
-        kept = _judged(self.trials, judge, is_paired=self.is_paired)
-        return self.model_copy(
-            update={"points": kept.points, "rejected": (*self.rejected, *kept.rejected)}
-        )
-
-
-def _judged(
-    trials: Iterable[tuple[PointSpec, ...]],
-    judge: Callable[[PointSpec], Rejection | None],
-    *,
-    is_paired: bool,
-) -> Expansion:
-    kept: dict[tuple[str, ...], tuple[PointSpec, ...]] = {}
-    rejected: list[Rejection] = []
-    for trial in trials:
-        reasons = [rejection for spec in trial if (rejection := judge(spec))]
-        if reasons:
-            rejected += reasons
-            rejected += _left_alone(trial, reasons) if is_paired else ()
-        else:
-            kept.setdefault(tuple(spec.spec_key for spec in trial), trial)
-    return Expansion(
-        points=tuple(itertools.chain.from_iterable(kept.values())),
-        rejected=tuple(rejected),
-        is_paired=is_paired,
-    )
-
-
-def _left_alone(trial: tuple[PointSpec, ...], reasons: list[Rejection]) -> Iterator[Rejection]:
-    """Reject what could be measured but for its partner."""
-    judged = [rejection.spec for rejection in reasons]
-    for spec in trial:
-        if spec not in judged:
-            reason = f"the point that it is paired with cannot be measured: {reasons[0].reason}"
-            yield reasons[0].model_copy(update={"spec": spec, "reason": reason})

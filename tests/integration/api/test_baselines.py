@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from service.api.examples import SCHEDULES
+from service.api.examples.schedules import SCHEDULES
 from service.store.engine import Sessions
 from tests.integration.api.measuring import BODY, NODE, measure_all
 

@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from service.api.examples import NCCL_TESTS_JSON, NCCL_TESTS_TEXT
+from service.api.examples.foreign_files import NCCL_TESTS_JSON, NCCL_TESTS_TEXT
 from tests.integration.api.importing import P5, TEXT, bring
 
 

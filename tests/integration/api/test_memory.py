@@ -1,6 +1,6 @@
 from fastapi.testclient import TestClient
 
-from service.api.examples import MEMORY
+from service.api.examples.planning import MEMORY
 
 
 def test_examples_are_planned(client: TestClient) -> None:

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from service.api.examples import SWEEPS
+from service.api.examples.sweeps import SWEEPS
 from service.store.engine import Sessions
 from tests.integration.api.measuring import BODY, claim, complete, fail, measure_all, register
 

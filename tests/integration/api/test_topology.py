@@ -1,7 +1,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from service.api.examples import TOPOLOGY
+from service.api.examples.foreign_files import TOPOLOGY
 
 WHERE = "/v1/topology"
 

@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from service.api.examples import WEBHOOKS
+from service.api.examples.findings import WEBHOOKS
 
 ASKED: dict[str, object] = dict(WEBHOOKS["signed"].get("value") or {})
 OPS = "/v1/webhooks/ops"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from service.store import fleet, queue, sweeps
 from service.store.engine import Sessions
 from service.store.leases import Lease, Offer
-from service.store.sweeps import Sweep
+from service.store.sweep import Sweep
 from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, steps, timing, trial
 from workers.contract.axes import Pass

@@ -11,7 +11,7 @@ from service.store.engine import Sessions
 from service.store.idempotency import IdempotencyKey, lookup
 from service.store.models.trial import TrialRow
 from service.store.states import PointState, SweepState, TrialState
-from service.store.sweeps import Sweep
+from service.store.sweep import Sweep
 from tests.integration.store.builders import SHAPE, find, submit, sweep_spec
 from workers.contract.sweep import SweepSpec
 

@@ -3,10 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
+from workers.contract.expansion import Expansion
 from workers.contract.pair import Pair
 from workers.contract.point import PointSpec
 from workers.contract.sharding import Rejection
-from workers.contract.sweep import Expansion, SweepSpec
+from workers.contract.sweep import SweepSpec
 
 SHAPE = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 8}
 

@@ -6,7 +6,7 @@ import pytest
 from service.reports.sweeps import PointReport, SweepReport, progress
 from service.store.points import Point, PointError
 from service.store.states import PointState, SweepState, TrialState
-from service.store.sweeps import Sweep
+from service.store.sweep import Sweep
 from tests.unit.analysis.trials import SHAPE, point
 from workers.contract.axes import Block
 from workers.contract.sweep import SweepSpec
