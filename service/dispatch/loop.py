@@ -3,29 +3,23 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from service.dispatch.books import Books
 from service.dispatch.forecaster import Forecaster
 from service.dispatch.identity import Owner
-from service.dispatch.inventory import Changes
 from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
 from service.dispatch.outcomes import Outcome
-from service.dispatch.placement import GroupPlan
 from service.dispatch.station import Station
+from service.dispatch.stations import Executor, Stations
 from service.dispatch.timekeeper import Timekeeper
 from service.dispatch.turn import Turn
-from service.dispatch.worker_group import WorkerGroup
 from service.settings import Settings
 from service.store.commits import CommitWatch
 from service.store.engine import Sessions
 from service.telemetry import get_logger
-from workers.contract.hardware import NodeFacts
 
-FLEET_SETTLES_S = 3.0
-"""Before a trial is called impossible: another dispatcher may be about to show its nodes."""
 FINISH_WITHIN_S = 8.0
 """How long a graceful stop waits for trials that run."""
 END_WITHIN_S = 5.0
@@ -36,23 +30,6 @@ EXIT_TRY_AGAIN = 75
 """EX_TEMPFAIL: whoever started this process should start it again."""
 
 log = get_logger(__name__)
-
-
-class Executor(Protocol):
-    """The cluster as the loop needs it; a fake stands in for it in tests."""
-
-    @property
-    def knows_its_fleet(self) -> bool:
-        """Whether every node has been looked at."""
-
-    def survey(self) -> Changes:
-        """Nodes that came and went."""
-
-    def start(self, node: NodeFacts, plan: GroupPlan) -> WorkerGroup:
-        """Begin to start a group."""
-
-    def wait(self, timeout_s: float) -> bool:
-        """Sleep until something happens; return whether it did."""
 
 
 class Dispatcher:
@@ -88,11 +65,10 @@ class Dispatcher:
             look_every_s=settings.poll_interval_s,
             clock=clock,
         )
-        self._stations: list[Station] = []
+        self._stations = Stations(executor, clock=clock)
         self._unwritten: list[Outcome] = []
         self._num_stop_requests = 0
         self._renewed_at = clock()
-        self._fleet_known_since: float | None = None
         self._database_is_down = False
 
     def stop(self) -> None:
@@ -114,16 +90,15 @@ class Dispatcher:
 
     def turn(self) -> bool:
         """One round; False once the pool is no longer ours."""
-        self._lookout.wait(self._stations)
-        self._follow_the_fleet()
-        for station in self._stations:
-            self._unwritten += station.poll()
-        self._stations = [s for s in self._stations if s.has_group or not s.is_closing]
+        self._lookout.wait(self._stations.all)
+        if self._stations.follow_the_fleet():
+            self._turn.show_fleet()
+        self._unwritten += self._stations.poll()
         if self._has_lost_authority:
             log.error("lease_outlived", pool=self._settings.pool)
             return False
         self._timekeeper.look()
-        if not self._unwritten and not self._turn.is_due(self._stations):
+        if not self._unwritten and not self._turn.is_due(self._stations.all):
             return True
         return self._write()
 
@@ -133,9 +108,9 @@ class Dispatcher:
             with self._sessions.writing() as session:
                 orders = self._turn.write(
                     session,
-                    self._stations,
+                    self._stations.all,
                     outcomes=self._unwritten,
-                    judge_the_impossible=self._fleet_has_settled,
+                    judge_the_impossible=self._stations.fleet_has_settled,
                 )
         except SQLAlchemyError as error:
             self._wait_for_database(error)
@@ -156,32 +131,6 @@ class Dispatcher:
     def _has_lost_authority(self) -> bool:
         """By our own clock, a third of the lease's time before the database's says so."""
         return self._clock() - self._renewed_at > self._ttl_s * 2 / 3
-
-    @property
-    def _fleet_has_settled(self) -> bool:
-        since = self._fleet_known_since
-        return since is not None and self._clock() - since > FLEET_SETTLES_S
-
-    def _follow_the_fleet(self) -> None:
-        changes = self._executor.survey()
-        for name in changes.left:
-            log.warning("node_left", node=name)
-            for station in self._stations:
-                if station.node.name == name and not station.is_closing:
-                    station.lose_host()
-        for facts in changes.arrived:
-            log.info(
-                "node_arrived",
-                node=facts.name,
-                accelerator=facts.hardware.accelerator,
-                slots=facts.num_slots,
-            )
-            self._stations.append(
-                Station(facts, start_group=self._executor.start, clock=self._clock)
-            )
-            self._turn.show_fleet()
-        if self._fleet_known_since is None and self._executor.knows_its_fleet:
-            self._fleet_known_since = self._clock()
 
     def _wait_for_pool(self) -> bool:
         """Return True with the pool in hand, False where we are stopped first."""
@@ -218,16 +167,16 @@ class Dispatcher:
     def _finish(self) -> int:
         """Give back what has not begun, let the rest reach its end, leave the pool."""
         log.info("stopping", pool=self._settings.pool)
-        for station in self._stations:
+        for station in self._stations.all:
             station.is_closing = True
-        self._release([s for s in self._stations if not s.is_measuring])
+        self._release([s for s in self._stations.all if not s.is_measuring])
         deadline = self._clock() + FINISH_WITHIN_S
-        while any(s.is_measuring for s in self._stations) and self._num_stop_requests == 1:
+        while any(s.is_measuring for s in self._stations.all) and self._num_stop_requests == 1:
             if self._clock() > deadline:
                 break
             if not self.turn():
                 return self._abandon()
-        self._release(self._stations)
+        self._release(self._stations.all)
         self._end_groups()
         with self._sessions.writing() as session:
             self._books.leave_pool(session)
@@ -247,10 +196,4 @@ class Dispatcher:
         self._unwritten.clear()
 
     def _end_groups(self) -> None:
-        for station in self._stations:
-            station.close()
-        deadline = self._clock() + END_WITHIN_S
-        while any(s.has_group for s in self._stations) and self._clock() < deadline:
-            self._executor.wait(LONGEST_WAIT_S / 10)
-            for station in self._stations:
-                station.poll()
+        self._stations.end_groups(within_s=END_WITHIN_S, look_every_s=LONGEST_WAIT_S / 10)

@@ -1,9 +1,9 @@
 """One node: the trial it holds and the group it keeps for it. Knows neither database nor Ray."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
+from service.dispatch.held_trial import HeldTrial
 from service.dispatch.kept_group import KeptGroup
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
 from service.dispatch.placement import GroupPlan, HostHealth, link_class
@@ -21,23 +21,10 @@ from workers.contract.group_events import (
     TrialMeasured,
 )
 from workers.contract.hardware import NodeFacts
-from workers.contract.trial import RankResult, TrialOrder
+from workers.contract.trial import RankResult
 from workers.gather import gather
 
-CANCEL_GRACE_S = 0.5
-"""A trial this near its end may reach it: killing its group costs more."""
-
 log = get_logger(__name__)
-
-
-@dataclass(slots=True)
-class _Work:
-    """The trial a station holds."""
-
-    lease: Lease
-    order: TrialOrder | None = None
-    """Set once it was submitted."""
-    cancelled_at: float | None = None
 
 
 class Station:
@@ -55,7 +42,7 @@ class Station:
         self._start_group = start_group
         self._clock = clock
         self._group: KeptGroup | None = None
-        self._work: _Work | None = None
+        self._work: HeldTrial | None = None
         self._health = HostHealth()
         self._outcomes: list[Outcome] = []
 
@@ -99,13 +86,13 @@ class Station:
     @property
     def awaits_start(self) -> Lease | None:
         """The trial that is held, not submitted, and could be now."""
-        if self._work is None or self._work.order or self._work.cancelled_at is not None:
+        if self._work is None or self._work.order or self._work.is_cancelled:
             return None
         return self._work.lease if self.is_ready_for(self._work.lease) else None
 
     def take(self, lease: Lease) -> None:
         """Hold a trial, and get the group that it needs."""
-        self._work = _Work(lease)
+        self._work = HeldTrial(lease)
         self._prepare()
 
     def submit(self) -> None:
@@ -120,8 +107,8 @@ class Station:
 
     def cancel(self) -> None:
         """The trial's sweep was cancelled; Stopped follows when its ranks have stopped."""
-        if self._work and self._work.cancelled_at is None:
-            self._work.cancelled_at = self._clock()
+        if self._work is not None:
+            self._work.cancel(now=self._clock())
 
     def drop(self) -> None:
         """The trial is no longer ours: stop it, and say nothing more of it."""
@@ -175,7 +162,7 @@ class Station:
         if work is None or work.order is None or self._group is None:
             return
         self._health = self._health.after_success()
-        if work.cancelled_at is not None:
+        if work.is_cancelled:
             self._outcomes.append(Stopped(work.lease))
             return
         result = gather(
@@ -193,7 +180,7 @@ class Station:
         work, self._work = self._work, None
         if work is None:
             return
-        if work.cancelled_at is not None:
+        if work.is_cancelled:
             self._outcomes.append(Stopped(work.lease))
         else:
             self._outcomes.append(Spoiled(work.lease, loss, self.node.name))
@@ -222,12 +209,12 @@ class Station:
 
     def _stop_if_cancelled(self) -> None:
         work = self._work
-        if work is None or work.cancelled_at is None:
+        if work is None or not work.is_cancelled:
             return
         if work.order is None or self._group is None:
             self._work = None
             self._outcomes.append(Stopped(work.lease))
-        elif self._clock() - work.cancelled_at > CANCEL_GRACE_S:
+        elif work.must_stop(now=self._clock()):
             self._end_group()
 
     def _prepare(self) -> None:

@@ -84,13 +84,13 @@ class DispatchBench:
 
     def measuring(self, batch: int) -> bool:
         """Whether ranks are at the point of that batch."""
-        stations = self.dispatcher._stations
+        stations = self.dispatcher._stations.all
         held = [s.lease for s in stations if s.is_measuring and s.lease]
         return any(block_of(lease.spec).batch == batch for lease in held)
 
     def pids(self) -> tuple[int, ...]:
         """Of the ranks of all groups that are there."""
-        kept = [station._group for station in self.dispatcher._stations]
+        kept = [station._group for station in self.dispatcher._stations.all]
         groups = [one._group for one in kept if one is not None]
         return tuple(pid for group in groups if isinstance(group, RayGroup) for pid in group.pids)
 

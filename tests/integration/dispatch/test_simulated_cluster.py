@@ -186,6 +186,6 @@ def test_replicates_run_on_both_nodes_and_the_trial_of_a_lost_one_is_moved(
 
 def _sleeper(dispatcher: Dispatcher) -> str:
     """The node whose trial sleeps, once no other runs."""
-    measuring = [s for s in dispatcher._stations if s.is_measuring and s.lease]
+    measuring = [s for s in dispatcher._stations.all if s.is_measuring and s.lease]
     sleeping = [s.node.name for s in measuring if s.lease and block_of(s.lease.spec).batch == 1]
     return sleeping[0] if len(measuring) == 1 and sleeping else ""

@@ -2,9 +2,10 @@
 
 import pytest
 
+from service.dispatch.held_trial import CANCEL_GRACE_S
 from service.dispatch.kept_group import WARM_FOR_S
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
-from service.dispatch.station import CANCEL_GRACE_S, Station
+from service.dispatch.station import Station
 from service.store.leases import Lease
 from tests.unit.dispatch.builders import lease, node
 from tests.unit.dispatch.fake_group import FakeClock, FakeGroups
