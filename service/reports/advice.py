@@ -19,7 +19,7 @@ from service.reports.advice_caveats import of_memory, of_prediction
 from service.reports.advice_layers import of_the_largest, refusal
 from service.reports.breakeven import CrossingReport, crossing_report
 from service.reports.estimates import EstimateReport, generator_of
-from service.reports.recommendation.evidence import PARTS
+from service.reports.recommendation.evidence import PARTS, Measured
 from service.reports.recommendation.places import Place, find_places
 from service.reports.recommendation.report import Asked, RecommendationReport
 from service.reports.recommendation.report import report as recommend
@@ -218,13 +218,14 @@ def _recommendations(
     asked: Asked, place: Place, trials: Sequence[MeasuredTrial]
 ) -> tuple[bool, tuple[RecommendationReport, ...]]:
     """Whether the model fits, and what to do; as if it fitted, where it does not."""
-    found = tuple(recommend(asked, place, batch, trials) for batch in asked.batches)
+    measured = Measured.of(trials)
+    found = tuple(recommend(asked, place, batch, measured) for batch in asked.batches)
     fits = any(one.tp_degree is not None for one in found)
     if fits:
         return True, found
     needed = max((c.needed_bytes or 0 for one in found for c in one.candidates), default=0)
     roomy = replace(place, room=replace(place.room, memory_bytes=needed))
-    return False, tuple(recommend(asked, roomy, batch, trials) for batch in asked.batches)
+    return False, tuple(recommend(asked, roomy, batch, measured) for batch in asked.batches)
 
 
 def _medians(curves: Sequence[AdviceCurve]) -> dict[tuple[int, int], float]:

@@ -18,9 +18,9 @@ from service.store import baselines as stored
 from service.store import schedules, sweeps
 from service.store.baselines import Baseline
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured
 from service.store.states import SweepState
 from service.store.sweep import Sweep
+from service.store.timed import TimedTrial, timed
 from workers.contract.frozen import Frozen
 
 MOST_EARLIER = 10
@@ -155,8 +155,8 @@ def _last_good(session: Session, sweep: Sweep) -> LastGood:
     earlier = sweeps.find_all(session, alike)
 
     @lru_cache(2)
-    def trials(sweep_id: str) -> list[MeasuredTrial]:
-        return measured(session, ResultFilter(sweep_ids=(sweep_id,)))
+    def trials(sweep_id: str) -> list[TimedTrial]:
+        return timed(session, ResultFilter(sweep_ids=(sweep_id,)))
 
     def slower_than(good: str, other: str) -> str | None:
         found = comparison.report(

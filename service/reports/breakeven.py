@@ -12,7 +12,7 @@ from service.analysis.breakeven import Times, compute_overtakes, pays_from
 from service.analysis.crossing import Crossing, Outcome
 from service.reports import sentences
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured
+from service.store.timed import Timed, timed
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
@@ -88,12 +88,10 @@ class Series:
     replicates: dict[tuple[str, int], dict[int, Times]] = field(default_factory=dict)
     quality: set[str] = field(default_factory=set)
 
-    def add(self, trial: MeasuredTrial) -> None:
+    def add(self, trial: Timed) -> None:
         """Take one more trial in."""
         own = self.replicates.setdefault((trial.sweep_id, trial.replicate), {})
-        own[trial.spec.batch] = Times(
-            step_us=trial.summary.step_time_us, compute_us=trial.summary.compute_time_us
-        )
+        own[trial.spec.batch] = Times(step_us=trial.step_time_us, compute_us=trial.compute_time_us)
         self.quality.update(trial.quality)
 
 
@@ -103,10 +101,10 @@ Ladder = Mapping[int, Series]
 
 def of_results(session: Session, which: ResultFilter) -> tuple[BreakEvenReport, ...]:
     """Break-even of every series among the results that match."""
-    return reports(measured(session, which))
+    return reports(timed(session, which))
 
 
-def reports(trials: Sequence[MeasuredTrial]) -> tuple[BreakEvenReport, ...]:
+def reports(trials: Sequence[Timed]) -> tuple[BreakEvenReport, ...]:
     """One report for each series with two batches or more at a tp_degree above 1. Pure."""
     found = []
     for ladder in _ladders(trials):
@@ -120,7 +118,7 @@ def reports(trials: Sequence[MeasuredTrial]) -> tuple[BreakEvenReport, ...]:
     return tuple(found)
 
 
-def _ladders(trials: Sequence[MeasuredTrial]) -> list[dict[int, Series]]:
+def _ladders(trials: Sequence[Timed]) -> list[dict[int, Series]]:
     ladders: dict[tuple[PointSpec, str], dict[int, Series]] = {}
     identities: dict[str, PointSpec] = {}
     for trial in trials:

@@ -21,10 +21,12 @@ from service.reports import measured_curves
 from service.reports.collective_curves import from_curves, from_trials
 from service.reports.measured_series import Series
 from service.store import curves, probes
+from service.store.cases import num_measured
 from service.store.curves import Curve
 from service.store.probes import MeasuredProbe
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured, num_measured
+from service.store.results import MeasuredTrial, measured
+from service.store.timed import TimedTrial, timed
 from workers.contract.axes import Block, CollectiveImpl, Dtype, Phase
 from workers.contract.point import PointSpec
 from workers.contract.probe import CopyProbe, GemmProbe
@@ -47,9 +49,11 @@ class Stored:
     """Where it is one machine's kind that is meant, and not all of its name."""
     until: datetime | None = None
     """Only what had been measured by then."""
-    _trials: dict[ResultFilter, list[MeasuredTrial]] = field(default_factory=dict)
+    _trials: dict[ResultFilter, list[TimedTrial]] = field(default_factory=dict)
+    _detailed: dict[ResultFilter, list[MeasuredTrial]] = field(default_factory=dict)
     _counts: dict[ResultFilter, tuple[int, int]] = field(default_factory=dict)
     series: dict[tuple[ModelShape, ResultFilter], Series | None] = field(default_factory=dict)
+    steps: dict[ResultFilter, MeasuredSteps | None] = field(default_factory=dict)
     calibrations: dict[Kind, "Calibration"] = field(default_factory=dict)
 
     @cached_property
@@ -73,12 +77,19 @@ class Stored:
         known = ResultFilter.on(self.hardware_key or self.hardware)
         return replace(known, until=self.until)
 
-    def trials(self, which: ResultFilter) -> list[MeasuredTrial]:
+    def trials(self, which: ResultFilter) -> list[TimedTrial]:
         """Those measured on it that match."""
         which = self._on_it(which)
         if which not in self._trials:
-            self._trials[which] = measured(self.session, which, newest=MOST_TRIALS)
+            self._trials[which] = timed(self.session, which, newest=MOST_TRIALS)
         return self._trials[which]
+
+    def detailed(self, which: ResultFilter) -> list[MeasuredTrial]:
+        """The same with all that was measured."""
+        which = self._on_it(which)
+        if which not in self._detailed:
+            self._detailed[which] = measured(self.session, which, newest=MOST_TRIALS)
+        return self._detailed[which]
 
     def can_tell(self, point: PointSpec) -> bool:
         """Whether there is anything to predict a point from, for little."""
@@ -142,7 +153,7 @@ def _calibrated(stored: Stored, point: PointSpec) -> Calibration:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
     found = [
         *from_curves(measured, preference=0),
-        *from_trials(stored.trials(which)),
+        *from_trials(stored.detailed(which)),
         *from_curves(imported, preference=2),
     ]
     link = None if accelerator is None else accelerator.link
@@ -188,12 +199,18 @@ def _same_kind(point: PointSpec) -> ResultFilter:
 
 def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
     """Compute-only steps of the same block, phase and dtype, of any model and degree."""
-    same = stored.trials(_same_kind(point))
-    steps = [(one.spec, one.summary.compute_time_us) for one in same]
-    if len({spec.spec_key for spec, _ in steps}) < FEWEST_STEPS:
-        return None
-    origin = f"{len(steps)} trials of {point.block} {point.phase} on {stored.hardware}"
-    return from_steps(steps, calibration=origin)
+    which = _same_kind(point)
+    if which not in stored.steps:
+        same = stored.trials(which)
+        different = {one.spec_key: one.spec for one in same}
+        found = None
+        if len({spec.spec_key for spec in different.values()}) >= FEWEST_STEPS:
+            origin = f"{len(same)} trials of {point.block} {point.phase} on {stored.hardware}"
+            found = from_steps(
+                [(one.spec, one.compute_time_us) for one in same], calibration=origin
+            )
+        stored.steps[which] = found
+    return stored.steps[which]
 
 
 def _products(stored: Stored, point: PointSpec) -> GemmModel | None:

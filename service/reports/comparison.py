@@ -32,7 +32,7 @@ from service.reports.sides import Side, find
 from service.reports.step_times import StepTimes
 from service.store import failed_points
 from service.store.failed_points import FailedPoint
-from service.store.results import MeasuredTrial
+from service.store.timed import Timed
 
 
 def between(
@@ -148,8 +148,8 @@ def _normalised(matched: Sequence[Identity], old: Grouped, new: Grouped) -> tupl
         for alike in by_identity((*old[identity], *new[identity])).values():
             factors |= _slowdowns(alike)
 
-    def of(trial: MeasuredTrial) -> float:
-        return trial.summary.step_time_us / factors.get((trial.id, trial.point_id), np.nan)
+    def of(trial: Timed) -> float:
+        return trial.step_time_us / factors.get((trial.id, trial.point_id), np.nan)
 
     before, after = ([side[identity] for identity in matched] for side in (old, new))
     return StepTimes.of(before, of).values, StepTimes.of(after, of).values
@@ -157,7 +157,7 @@ def _normalised(matched: Sequence[Identity], old: Grouped, new: Grouped) -> tupl
 
 def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
     """By trial and point, of one point on both sides; empty where their controls do not compare."""
-    factors = slowdowns([trial.summary for trial in trials])
+    factors = slowdowns(trials)
     if factors is None:
         return {}
     keys = [(trial.id, trial.point_id) for trial in trials]
@@ -173,9 +173,7 @@ def _is_interleaved(matched: Sequence[Identity], old: Grouped, new: Grouped) -> 
     return bool(matched) and all(before == after for before, after in sides)
 
 
-def _compared(
-    ratio: Ratio, before: SideReport, after: SideReport, first: MeasuredTrial
-) -> ComparedPoint:
+def _compared(ratio: Ratio, before: SideReport, after: SideReport, first: Timed) -> ComparedPoint:
     return ComparedPoint(
         **dict(RatioReport.of(ratio)),
         spec=first.spec,

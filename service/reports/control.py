@@ -10,6 +10,7 @@ from service.analysis.interval import estimate
 from service.analysis.summary import TrialSummary
 from service.reports.estimates import EstimateReport
 from service.reports.result import ControlReport
+from service.store.timed import Timed
 
 
 def control_report(
@@ -32,13 +33,13 @@ def control_report(
     )
 
 
-def slowdowns(summaries: Sequence[TrialSummary]) -> list[float] | None:
+def slowdowns(trials: Sequence[TrialSummary | Timed]) -> list[float] | None:
     """How much longer the host made each step of one point; None where controls do not compare."""
-    controls = [summary.control for summary in summaries if summary.control]
-    quiet = reference(controls) if len(controls) == len(summaries) else None
+    controls = [trial.control for trial in trials if trial.control]
+    quiet = reference(controls) if len(controls) == len(trials) else None
     if quiet is None:
         return None
-    share = median(summary.communication_share for summary in summaries)
+    share = median(trial.communication_share for trial in trials)
     return [slowdown(control, quiet, communication_share=share) for control in controls]
 
 

@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from pydantic import Field
 
-from service.store.results import MeasuredTrial
+from service.store.timed import Timed
 from workers.contract.frozen import Frozen
 from workers.contract.hardware import Environment
 
@@ -23,9 +23,7 @@ class Difference(Frozen):
     candidate: tuple[str, ...]
 
 
-def differences(
-    baseline: Sequence[MeasuredTrial], candidate: Sequence[MeasuredTrial]
-) -> tuple[Difference, ...]:
+def differences(baseline: Sequence[Timed], candidate: Sequence[Timed]) -> tuple[Difference, ...]:
     """Every covariate that differs, in the order of the fields."""
     if not baseline or not candidate:
         return ()
@@ -41,7 +39,7 @@ def differences(
     )
 
 
-def _seen(trials: Iterable[MeasuredTrial]) -> dict[str, set[str]]:
+def _seen(trials: Iterable[Timed]) -> dict[str, set[str]]:
     """Values by field. Few distinct environments stand for many trials: those are looked into."""
     outside = attrgetter(*TRIAL)
     inside = attrgetter(*ENVIRONMENT)

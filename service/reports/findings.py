@@ -25,7 +25,7 @@ from service.store import fingerprints, fleet, history
 from service.store.findings import FindingFilter, StoredFinding
 from service.store.pages import Page
 from service.store.result_filter import ResultFilter
-from service.store.results import measured
+from service.store.timed import timed
 from workers.contract.hardware import Hardware
 from workers.contract.point import PointSpec
 from workers.contract.probe import Measurable
@@ -178,7 +178,7 @@ def _differences(session: Session, finding: StoredFinding) -> tuple[Difference, 
     if finding.last_good_sweep_id is None:
         return ()
     before, after = (
-        measured(session, ResultFilter(sweep_ids=(sweep_id,)))
+        timed(session, ResultFilter(sweep_ids=(sweep_id,)))
         for sweep_id in (finding.last_good_sweep_id, finding.night_sweep_id)
     )
     return differences(before, after)

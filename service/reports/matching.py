@@ -8,15 +8,15 @@ from pydantic import JsonValue
 from service.errors import FieldError, InvalidRequestError, NotComparableError
 from service.reports.covariates import Difference
 from service.reports.fingerprints import flat
-from service.store.results import MeasuredTrial
+from service.store.timed import Timed
 from workers.contract.hardware import Hardware
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
 Identity = tuple[str, str]
 """spec_key and hardware_key; where fields are left out, the rest of both as text and nothing."""
-Trials = Sequence[MeasuredTrial]
-Grouped = Mapping[Identity, list[MeasuredTrial]]
+Trials = Sequence[Timed]
+Grouped = Mapping[Identity, list[Timed]]
 
 PARENTS = ("model", "hardware")
 FIELDS = (
@@ -38,13 +38,13 @@ def check_fields(names: Iterable[str], *, pointer: str) -> None:
 
 def by_identity(trials: Trials, *, but_for: Collection[str] = ()) -> Grouped:
     """Group the trials of each point, whatever it is called."""
-    grouped: dict[Identity, list[MeasuredTrial]] = {}
+    grouped: dict[Identity, list[Timed]] = {}
     for trial in trials:
         key = (trial.spec_key, trial.hardware_key)
         grouped.setdefault(key, []).append(trial)
     if not but_for:
         return grouped
-    merged: dict[Identity, list[MeasuredTrial]] = {}
+    merged: dict[Identity, list[Timed]] = {}
     for own in grouped.values():
         key = (_rest(own[0], but_for), "")
         merged.setdefault(key, []).extend(own)
@@ -122,7 +122,7 @@ def _is_in(name: str, allowed: Collection[str]) -> bool:
     return name in allowed or name.partition(".")[0] in allowed
 
 
-def _rest(trial: MeasuredTrial, but_for: Collection[str]) -> str:
+def _rest(trial: Timed, but_for: Collection[str]) -> str:
     fields = _identity(trial.spec, trial.hardware)
     kept = {name: value for name, value in fields.items() if not _is_in(name, but_for)}
     return json.dumps(kept, sort_keys=True)

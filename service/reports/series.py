@@ -133,7 +133,7 @@ def find(session: Session, asked: Asked) -> SeriesReport:
         schedules=tuple(history.schedules_of(session, asked.spec_key, asked.hardware_key)),
         node=asked.node,
         nodes=tuple(sorted({one.node for one in own})),
-        nights=_nights(session, nights, readings, series, verdict),
+        nights=_nights(session, asked, nights, readings, series, verdict),
         changes=tuple(_changes(series, verdict)),
         marks=tuple(_marks(readings)),
         outcome=verdict.outcome,
@@ -162,6 +162,7 @@ def _of_node(readings: Sequence[Reading], asked: Asked) -> list[Reading]:
 
 def _nights(
     session: Session,
+    asked: Asked,
     nights: Sequence[Night],
     readings: Sequence[Reading],
     series: CaseSeries,
@@ -169,7 +170,7 @@ def _nights(
 ) -> tuple[SeriesNightReport, ...]:
     sweep_ids = [one.sweep_id for one in nights]
     commits = tags.of_sweeps(session, COMMIT, sweep_ids)
-    points = history.points_of(session, series.case, sweep_ids)
+    points = history.points_of(session, asked.spec_key, asked.hardware_key, sweep_ids)
     times: dict[int, list[float]] = defaultdict(list)
     for one in readings:
         times[one.night].append(one.step_time_us)

@@ -9,7 +9,8 @@ from service.errors import FieldError, InvalidRequestError, NotFoundError
 from service.reports.selection import Selection
 from service.store import baselines, fleet, sweeps, tags
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, count, measured
+from service.store.results import count
+from service.store.timed import TimedTrial, timed
 
 MOST_TRIALS = 200_000
 """Of one side."""
@@ -34,7 +35,7 @@ class Found:
     """What a side came to."""
 
     which: ResultFilter
-    trials: Sequence[MeasuredTrial]
+    trials: Sequence[TimedTrial]
 
 
 def find(session: Session, side: Side) -> Found:
@@ -49,7 +50,7 @@ def find(session: Session, side: Side) -> Found:
         raise InvalidRequestError(
             f"{side.pointer}: {detail}", errors=(FieldError(side.pointer, detail),)
         )
-    trials = measured(session, which)
+    trials = timed(session, which)
     if not trials and not side.selection.is_of_sweeps:
         detail = "; ".join(_missing(session, side.selection)) or (
             f"nothing was measured that fits {side.name}, though each part of it is known"

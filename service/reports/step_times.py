@@ -10,14 +10,14 @@ import numpy as np
 from service.analysis.interval import Values
 from service.errors import InvalidRequestError
 from service.reports.matching import Trials
-from service.store.results import MeasuredTrial
+from service.store.timed import Timed
 
 MOST_CELLS = 5_000_000
 """Points times replicates of one side that are held against one another at once."""
 
 
-def _step_time(trial: MeasuredTrial) -> float:
-    return trial.summary.step_time_us
+def _step_time(trial: Timed) -> float:
+    return trial.step_time_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,7 @@ class StepTimes:
     """Columns of each sweep."""
 
     @classmethod
-    def of(
-        cls, rows: Sequence[Trials], time: Callable[[MeasuredTrial], float] = _step_time
-    ) -> Self:
+    def of(cls, rows: Sequence[Trials], time: Callable[[Timed], float] = _step_time) -> Self:
         """InvalidRequestError for more than can be compared at once."""
         replicates = sorted({(t.sweep_id, t.replicate) for t in chain.from_iterable(rows)})
         if len(rows) * len(replicates) > MOST_CELLS:

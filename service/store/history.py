@@ -9,11 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import TypeAdapter
-from sqlalchemy import JSON, Select, func, select, tuple_, type_coerce
+from sqlalchemy import Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from service.analysis.control import ControlSummary
 from service.analysis.findings.history import Reading
 from service.analysis.schedules.spec import TAG
 from service.analysis.summary import share_of_communication
@@ -25,7 +23,6 @@ from workers.contract.hardware import Environment
 RERUN_OF = "rerun_of"
 """Tag of a sweep that measures suspect points again: the id of the night's sweep."""
 MOST_NIGHTS = 200
-_CONTROL = TypeAdapter[ControlSummary | None](ControlSummary | None)
 COVARIATES = ("driver", "cuda", "nccl", "torch", "os")
 """Versions that are rolled out, of an environment."""
 
@@ -78,11 +75,17 @@ def _measured(spec_key: str, hardware_key: str) -> Select[str]:
     )
 
 
-def points_of(session: Session, spec_key: str, sweep_ids: Collection[str]) -> dict[str, str]:
+def points_of(
+    session: Session, spec_key: str, hardware_key: str, sweep_ids: Collection[str]
+) -> dict[str, str]:
     """Ids of the case's points that have results, by sweep; of the two of a pair the first."""
     chosen = (
         select(ResultRow.sweep_id, func.min(ResultRow.point_id))
-        .where(ResultRow.spec_key == spec_key, ResultRow.sweep_id.in_(sweep_ids))
+        .where(
+            ResultRow.spec_key == spec_key,
+            ResultRow.hardware_key == hardware_key,
+            ResultRow.sweep_id.in_(sweep_ids),
+        )
         .group_by(ResultRow.sweep_id)
     )
     return {sweep_id: point_id for sweep_id, point_id in session.execute(chosen)}  # noqa: C416 - rows are not pairs to the type checker
@@ -121,22 +124,18 @@ def nights_of_hardware(session: Session, of: Sequence[Night]) -> Mapping[str, se
 def readings(
     session: Session, of: Sequence[Night], *, spec_key: str | None = None
 ) -> Mapping[str, list[Reading]]:
-    """What was measured on these nights, of one case or all, by hardware_key.
-
-    Of a summary only what is needed is read: there are tens of thousands in the nights of a fleet.
-    """
+    """What was measured on these nights, of one case or all, by hardware_key."""
     night_of = {night.sweep_id: number for number, night in enumerate(of)}
     night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
-    told = type_coerce(ResultRow.summary, JSON)
     chosen = (
         select(
             ResultRow.sweep_id,
             ResultRow.hardware_key,
             ResultRow.node,
             ResultRow.spec_key,
-            told["step_time_us"].as_float().label("step_time_us"),
-            told["compute_time_us"].as_float().label("compute_time_us"),
-            told["control"].label("control"),
+            ResultRow.step_time_us,
+            ResultRow.compute_time_us,
+            ResultRow.control,
             ResultRow.environment,
             PointRow.tp_degree,
         )
@@ -157,7 +156,7 @@ def readings(
                 communication_share=share_of_communication(
                     step_us=row.step_time_us, compute_us=row.compute_time_us
                 ),
-                control=_CONTROL.validate_json(row.control or "null"),
+                control=row.control,
                 versions=_versions(row.environment),
             )
         )

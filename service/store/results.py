@@ -13,7 +13,6 @@ from sqlalchemy import (
     String,
     and_,
     bindparam,
-    distinct,
     exists,
     func,
     literal,
@@ -22,6 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from service.analysis.control import ControlSummary
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
 from service.store.models.fleet import HardwareRow
@@ -29,19 +29,12 @@ from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.result_filter import ResultFilter, about_points, about_results
-from workers.contract.axes import GroupKind, Kind
+from service.store.result_rows import NEWEST_FIRST, NUM_FILTERS, OF_BLOCKS, chosen_newest, matching
+from workers.contract.axes import GroupKind
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
-
-_OF_BLOCKS = PointRow.kind == Kind.BLOCK.value
-"""Probes have results of another form: `service.store.probes`."""
-
-_NEWEST_FIRST = (PointRow.sweep_id.desc(), PointRow.position, ResultRow.replicate)
-
-_NUM_FILTERS = 64
-"""Combinations of filters whose statements are kept: building one costs more than running it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +70,31 @@ class MeasuredTrial:
     timed_ns: int
     created_at: datetime
 
+    @property
+    def step_time_us(self) -> float:
+        """Of its summary, as all below."""
+        return self.summary.step_time_us
+
+    @property
+    def compute_time_us(self) -> float:
+        """Compute-only pass."""
+        return self.summary.compute_time_us
+
+    @property
+    def control(self) -> ControlSummary | None:
+        """None where there was none."""
+        return self.summary.control
+
+    @property
+    def exposed_communication_us(self) -> float:
+        """Step minus compute."""
+        return self.summary.exposed_communication_us
+
+    @property
+    def communication_share(self) -> float:
+        """Exposed communication over the step."""
+        return self.summary.communication_share
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPoint:
@@ -96,27 +114,6 @@ def measured(
         chosen, parameters = _newest(which.asked), {**parameters, "newest": newest}
     rows = session.connection().execute(chosen, parameters)
     return [_measured(row) for row in rows]
-
-
-def newest_points(session: Session, which: ResultFilter, *, each: int) -> tuple[str, ...]:
-    """Ids of points that have a matching result: of each case those of its newest sweeps."""
-    has_result = exists(
-        select(1).where(ResultRow.point_id == PointRow.id, *about_results(which.asked))
-    )
-    age = func.row_number().over(partition_by=PointRow.spec_key, order_by=PointRow.id.desc())
-    points = (
-        select(PointRow.id, age.label("age"))
-        .where(_OF_BLOCKS, *about_points(which.asked), has_result)
-        .subquery()
-    )
-    chosen = select(points.c.id).where(points.c.age <= each)
-    return tuple(session.connection().execute(chosen, which.parameters).scalars())
-
-
-def num_measured(session: Session, which: ResultFilter) -> tuple[int, int]:
-    """How many different points, and how many batches, the matching results are of."""
-    row = session.connection().execute(_num_measured(which.asked), which.parameters).one()
-    return row.num_points, row.num_batches
 
 
 def count(session: Session, which: ResultFilter, *, at_most: int) -> int:
@@ -158,65 +155,44 @@ def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
     return tuple(MeasuredPoint(point_id, group[0].sweep_id, group) for point_id, group in points)
 
 
-@lru_cache(_NUM_FILTERS)
+@lru_cache(NUM_FILTERS)
 def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    return _wide().where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+    return _wide().where(*matching(asked))
 
 
-@lru_cache(_NUM_FILTERS)
-def _num_measured(asked: frozenset[str]) -> Select[int, int]:
-    return (
-        select(
-            func.count(distinct(PointRow.spec_key)).label("num_points"),
-            func.count(distinct(PointRow.batch)).label("num_batches"),
-        )
-        .join(ResultRow, ResultRow.point_id == PointRow.id)
-        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
-    )
-
-
-@lru_cache(_NUM_FILTERS)
+@lru_cache(NUM_FILTERS)
 def _newest(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    """Choose among narrow rows: sorting the wide ones would read every document."""
-    chosen = (
-        select(ResultRow.trial_id, ResultRow.point_id)
-        .join(PointRow, PointRow.id == ResultRow.point_id)
-        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
-        .order_by(*_NEWEST_FIRST)
-        .limit(bindparam("newest"))
-        .subquery()
-    )
-    is_chosen = (ResultRow.trial_id == chosen.c.trial_id, ResultRow.point_id == chosen.c.point_id)
-    return _wide().join(chosen, and_(*is_chosen))
+    return chosen_newest(_wide(), asked)
 
 
 def _wide() -> Select[*tuple[object, ...]]:
-    """Return every column but the devices: whoever compares thousands has no use for them."""
-    columns = [column for column in ResultRow.__table__.c if column.name != "devices"]
+    """Return every column but the devices, which nobody lists, and what the summary has too."""
+    unread = {"devices", "step_time_us", "compute_time_us", "control"}
+    columns = [column for column in ResultRow.__table__.c if column.name not in unread]
     return (
         select(*columns, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
         .join(PointRow, PointRow.id == ResultRow.point_id)
         .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .order_by(*_NEWEST_FIRST)
+        .order_by(*NEWEST_FIRST)
     )
 
 
-@lru_cache(_NUM_FILTERS)
+@lru_cache(NUM_FILTERS)
 def _counted(asked: frozenset[str]) -> Select[int]:
     return (
         select(literal(1))
         .select_from(ResultRow)
         .join(PointRow, PointRow.id == ResultRow.point_id)
-        .where(_OF_BLOCKS, *about_points(asked), *about_results(asked))
+        .where(*matching(asked))
     )
 
 
-@lru_cache(_NUM_FILTERS)
+@lru_cache(NUM_FILTERS)
 def _points(asked: frozenset[str], *, goes_on: bool) -> Select[str, str, int]:
     has_results = exists(select(1).where(ResultRow.point_id == PointRow.id, *about_results(asked)))
     chosen = (
         select(PointRow.id, PointRow.sweep_id, PointRow.position)
-        .where(_OF_BLOCKS, *about_points(asked), has_results)
+        .where(OF_BLOCKS, *about_points(asked), has_results)
         .order_by(PointRow.sweep_id.desc(), PointRow.position)
         .limit(bindparam("most"))
     )

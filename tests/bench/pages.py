@@ -8,6 +8,7 @@ named is kept, and filled only where it is not there yet: filling takes minutes.
 """
 
 import argparse
+import gc
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -218,6 +219,7 @@ def served(database: Path, num_points: int) -> Iterator[tuple[Sessions, TestClie
     with TestClient(app, base_url="http://127.0.0.1:8321") as client:
         if is_new:
             bring_rest(client)
+        gc.freeze()  # as the server does
         yield sessions, client
     engine.dispose()
 

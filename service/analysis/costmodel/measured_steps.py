@@ -77,20 +77,25 @@ def from_steps(steps: Sequence[tuple[PointSpec, float]], *, calibration: str) ->
             f"{len(steps)} steps are no roofline; {FEWEST_STEPS} points are the fewest"
         )
     works = {spec: _work(spec) for spec in times}
+    flops = {spec: _of_all_shards(spec, work) for spec, work in works.items()}
+
+    def most(specs: Iterable[PointSpec]) -> float:
+        return max(flops[one] for one in specs)
+
     errors: dict[PointSpec, float] = {}
     reach = 1.0
     for held in _held_out(times):
         known = times.keys() - held
         roofline = _fit({spec: times[spec] for spec in times if spec in known}, works)
         errors |= {one: math.log(roofline.total_us(works[one]) / times[one]) for one in held}
-        reach = max(reach, math.log2(_most_flops(held) / _most_flops(known)))
+        reach = max(reach, math.log2(most(held) / most(known)))
     differences = list(_between_degrees(errors))
     return MeasuredSteps(
         roofline=_fit(times, works),
         spread=spread_of([abs(error) for error in errors.values()]),
         ratio_spread=spread_of(differences) if differences else None,
         reach=reach,
-        most_flops=_most_flops(times),
+        most_flops=most(times),
         degrees=frozenset(spec.tp_degree for spec in times),
         calibration=calibration,
     )
@@ -141,13 +146,12 @@ def _fit(times: Times, works: Mapping[PointSpec, Work]) -> Roofline:
     return fit_roofline([works[spec] for spec in times], [*times.values()])
 
 
-def _most_flops(specs: Iterable[PointSpec]) -> float:
-    return max(_whole_flops(one) for one in specs)
-
-
 def _whole_flops(point: PointSpec) -> float:
-    """Of all its shards."""
-    return _work(point).flops * point.num_shards
+    return _of_all_shards(point, _work(point))
+
+
+def _of_all_shards(point: PointSpec, work: Work) -> float:
+    return work.flops * point.num_shards
 
 
 def _work(point: PointSpec) -> Work:

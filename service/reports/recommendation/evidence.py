@@ -1,15 +1,17 @@
 """Evidence for each TP degree of a model: from stored trials, and from a predictor where none."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import median
+from typing import Final, Self
 
 import numpy as np
 
 from service.analysis.interval import estimate
 from service.analysis.recommendation.evidence import Basis, Errors, Evidence, Predicted, Predictor
-from service.store.results import MeasuredTrial
+from service.store.cases import Case
+from service.store.timed import Timed
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
@@ -46,20 +48,41 @@ class Question:
         return f"{' + '.join(self.blocks)}, batch {self.batch}, seq {self.seq}, {self.dtype}"
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured of a model on one hardware."""
+
+    cases: Sequence[Case]
+    read: Callable[[Collection[str]], Sequence[Timed]]
+    """The trials of these spec_keys."""
+
+    @classmethod
+    def of(cls, trials: Sequence[Timed]) -> Self:
+        """What is at hand."""
+        cases = {trial.spec_key: Case(trial.spec_key, trial.spec) for trial in trials}
+        return cls(
+            tuple(cases.values()), lambda keys: [one for one in trials if one.spec_key in keys]
+        )
+
+
+NOTHING: Final = Measured((), lambda _: ())
+
+
 def gather(
     question: Question,
-    trials: Sequence[MeasuredTrial],
+    measured: Measured,
     degrees: Iterable[int],
     predict: Predictor | None,
 ) -> dict[int, Evidence]:
     """Measured at the nearest batch and sequence that two degrees have; predicted for the rest."""
-    usable = [trial for trial in trials if _is_of(trial.spec, question)]
+    usable = [case for case in measured.cases if _is_of(case.spec, question)]
     nearest = _nearest(question, usable)
     found: dict[int, Evidence] = {}
     if nearest is not None:
         question = nearest
-        for degree in {trial.spec.tp_degree for trial in usable}:
-            if one := _measured(question, usable, degree):
+        trials = measured.read(_keys(question, usable))
+        for degree in {trial.spec.tp_degree for trial in trials}:
+            if one := _measured(question, trials, degree):
                 found[degree] = one
     for degree in degrees:
         if degree not in found and predict and (one := _predicted(question, degree, predict)):
@@ -77,10 +100,17 @@ def _is_of(spec: PointSpec, question: Question) -> bool:
     )
 
 
-def _nearest(question: Question, trials: Sequence[MeasuredTrial]) -> Question | None:
+def _keys(question: Question, cases: Sequence[Case]) -> set[str]:
+    """What the question's own points, at any degree, were stored by."""
+    degrees = {case.spec.tp_degree for case in cases}
+    own = {question.spec(block, degree).spec_key for block in question.blocks for degree in degrees}
+    return {case.spec_key for case in cases if case.spec.spec_key in own}
+
+
+def _nearest(question: Question, cases: Sequence[Case]) -> Question | None:
     """The blocks, batch, sequence and dtype closest to what is asked, of what two degrees have."""
     degrees: dict[tuple[int, int, Dtype], dict[Block, set[int]]] = {}
-    for spec in (trial.spec for trial in trials):
+    for spec in (case.spec for case in cases):
         where = degrees.setdefault((spec.batch, spec.seq, spec.dtype), {})
         where.setdefault(spec.block, set()).add(spec.tp_degree)
     candidates = [
@@ -104,20 +134,18 @@ def _distance(asked: Question, there: Question) -> tuple[float, bool, int]:
     return away, there.dtype is not asked.dtype, -len(there.blocks)
 
 
-def _measured(question: Question, trials: Sequence[MeasuredTrial], degree: int) -> Evidence | None:
-    by_replicate: dict[tuple[str, int], list[MeasuredTrial]] = {}
-    keys = {question.spec(block, degree).spec_key for block in question.blocks}
+def _measured(question: Question, trials: Sequence[Timed], degree: int) -> Evidence | None:
+    by_replicate: dict[tuple[str, int], list[Timed]] = {}
     for trial in trials:
-        if trial.spec.spec_key in keys:
+        if trial.spec.tp_degree == degree:
             by_replicate.setdefault((trial.sweep_id, trial.replicate), []).append(trial)
     whole = {key: own for key, own in by_replicate.items() if len(own) == len(question.blocks)}
     if not whole:
         return None
-    steps = {key: sum(one.summary.step_time_us for one in own) for key, own in whole.items()}
+    steps = {key: sum(one.step_time_us for one in own) for key, own in whole.items()}
     known = estimate(list(steps.values()), rng=np.random.default_rng(degree))
     shares = [
-        sum(one.summary.exposed_communication_us for one in own) / steps[key]
-        for key, own in whole.items()
+        sum(one.exposed_communication_us for one in own) / steps[key] for key, own in whole.items()
     ]
     return Evidence(
         basis=Basis.MEASURED,

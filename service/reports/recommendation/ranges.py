@@ -6,6 +6,7 @@ from pydantic import Field
 
 from service.analysis.costmodel.accelerators import ACCELERATORS, Accelerator
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD, Objective
+from service.reports.recommendation.evidence import NOTHING
 from service.reports.recommendation.places import published
 from service.reports.recommendation.report import Asked, RecommendationReport, report
 from workers.contract.axes import Dtype, Phase
@@ -41,7 +42,7 @@ def _ranges(threshold: float) -> Iterator[RangeReport]:
         for accelerator in ACCELERATORS:
             place = published(accelerator)
             asked = _asked(preset.model, accelerator, threshold)
-            found = report(asked, place, 1, ())
+            found = report(asked, place, 1, NOTHING)
             possible = [one for one in found.candidates if one.is_possible]
             yield RangeReport(
                 model=preset.model.layer.name,

@@ -1,6 +1,6 @@
 """The TP degree to run a model with, for each hardware and batch, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +19,11 @@ from service.analysis.recommendation.choice import (
 )
 from service.analysis.recommendation.evidence import Basis
 from service.reports.estimates import EstimateReport
-from service.reports.recommendation.evidence import PARTS, Question, gather
+from service.reports.recommendation.evidence import NOTHING, PARTS, Measured, Question, gather
 from service.reports.recommendation.places import Place, find_places
+from service.store.cases import cases, newest_points
 from service.store.result_filter import ResultFilter
-from service.store.results import MeasuredTrial, measured, newest_points
+from service.store.timed import Timed, timed
 from workers.contract.axes import Block, Dtype, Phase
 from workers.contract.frozen import Frozen
 from workers.contract.point import LARGEST_TP_DEGREE
@@ -100,26 +101,29 @@ def recommend(session: Session, asked: Asked) -> tuple[RecommendationReport, ...
     """Recommend for every hardware and batch; InvalidRequestError where hardware is unknown."""
     found = []
     for place in find_places(session, asked.hardware):
-        trials = _trials(session, asked, place)
-        found += [report(asked, place, batch, trials) for batch in asked.batches]
+        measured = _measured(session, asked, place)
+        found += [report(asked, place, batch, measured) for batch in asked.batches]
     return tuple(found)
 
 
-def _trials(session: Session, asked: Asked, place: Place) -> Sequence[MeasuredTrial]:
+def _measured(session: Session, asked: Asked, place: Place) -> Measured:
     if place.hardware_key is None:
-        return ()
+        return NOTHING
     which = ResultFilter(
         models=(asked.model.layer.name,),
         phases=(asked.phase,),
         hardware_keys=(place.hardware_key,),
     )
-    newest = newest_points(session, which, each=NEWEST_SWEEPS)
-    return measured(session, replace(which, point_ids=newest)) if newest else ()
+
+    def read(spec_keys: Collection[str]) -> Sequence[Timed]:
+        own = replace(which, spec_keys=tuple(spec_keys))
+        newest = newest_points(session, own, each=NEWEST_SWEEPS)
+        return timed(session, replace(own, point_ids=newest)) if newest else ()
+
+    return Measured(cases(session, which), read)
 
 
-def report(
-    asked: Asked, place: Place, batch: int, trials: Sequence[MeasuredTrial]
-) -> RecommendationReport:
+def report(asked: Asked, place: Place, batch: int, measured: Measured) -> RecommendationReport:
     """Recommend for one hardware and batch from what was measured there. Pure."""
     numbers = _powers_of_two(2 * place.room.num_devices)
     question = Question(asked.model.layer, asked.phase, batch, asked.seq, asked.dtype, asked.blocks)
@@ -127,7 +131,7 @@ def report(
     divides = [one.tp_degree for one in degrees if one.obstacle is None]
     choice = choose(
         degrees,
-        gather(question, trials, divides, place.predict),
+        gather(question, measured, divides, place.predict),
         room=place.room,
         objective=asked.objective,
         threshold=asked.threshold,

@@ -60,6 +60,7 @@ class PointRow(Rows):
         ),
         Index(None, "spec_key"),
         Index(None, "model", "block", "phase", "tp_degree"),
-        Index(None, "block", "phase", "dtype", "tp_degree"),
-        Index(None, "tp_degree", "collective_impl"),
+        Index(None, "model", "phase", "kind", "spec_key"),
+        Index(None, "block", "phase", "dtype", "sweep_id"),
+        Index(None, "tp_degree", "collective_impl", "sweep_id"),
     )

@@ -1,8 +1,11 @@
+from collections.abc import Callable
 from datetime import datetime
 
 from sqlalchemy import BigInteger, ForeignKey, ForeignKeyConstraint, Index, LargeBinary, String
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import Mapped, mapped_column
 
+from service.analysis.control import ControlSummary
 from service.analysis.summary import TrialSummary
 from service.store.columns import Document, PackedIntegers, UtcDateTime, choice
 from service.store.models.declarative import Rows
@@ -13,8 +16,21 @@ from workers.contract.host_state import HostState
 from workers.contract.trial import Proof
 
 
+def _of_summary(name: str) -> Callable[[DefaultExecutionContext], object]:
+    """A part of the summary beside it: whoever inserts a result gives the summary alone."""
+
+    def part(context: DefaultExecutionContext) -> object:
+        given = context.get_current_parameters()  # type: ignore[no-untyped-call]
+        return getattr(given["summary"], name)
+
+    return part
+
+
 class ResultRow(Rows):
-    """What one trial measured of a point; at most one for each of its points, never changed."""
+    """What one trial measured of a point; at most one for each of its points, never changed.
+
+    Three parts of the summary have columns of their own, for who reads thousands of results.
+    """
 
     __tablename__ = "results"
 
@@ -29,6 +45,11 @@ class ResultRow(Rows):
     node: Mapped[str] = mapped_column(String(NAME))
     group_id: Mapped[str] = mapped_column(String(NAME))
     group_kind: Mapped[GroupKind] = mapped_column(choice(GroupKind, name="group_kind"))
+    step_time_us: Mapped[float] = mapped_column(default=_of_summary("step_time_us"))
+    compute_time_us: Mapped[float] = mapped_column(default=_of_summary("compute_time_us"))
+    control: Mapped[ControlSummary | None] = mapped_column(
+        Document(ControlSummary), default=_of_summary("control")
+    )
     environment: Mapped[Environment] = mapped_column(Document(Environment))
     devices: Mapped[tuple[DeviceFacts, ...]] = mapped_column(Document(tuple[DeviceFacts, ...]))
     hosts: Mapped[tuple[HostState, ...] | None] = mapped_column(Document(tuple[HostState, ...]))
@@ -46,7 +67,7 @@ class ResultRow(Rows):
     __table_args__ = (
         Index(None, "sweep_id", "wall_ns"),
         Index(None, "point_id", "replicate", "hardware_key"),
-        Index(None, "spec_key", "hardware_key", "created_at"),
+        Index(None, "spec_key", "hardware_key", "point_id", "sweep_id"),
         Index(None, "created_at", "trial_id"),
     )
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from service.analysis.costmodel.accelerators import ACCELERATORS
 from service.analysis.recommendation.choice import Objective, Room
 from service.analysis.recommendation.evidence import Basis
+from service.reports.recommendation.evidence import NOTHING, Measured
 from service.reports.recommendation.places import Place, published
 from service.reports.recommendation.ranges import ranges
 from service.reports.recommendation.report import Asked, RecommendationReport, report
@@ -63,7 +64,7 @@ def trials(
 
 
 def test_measured_steps_of_both_blocks_decide_where_there_are_any() -> None:
-    found = report(asked(), SEEN, 8, trials({1: 100, 2: 60, 4: 58}))
+    found = report(asked(), SEEN, 8, Measured.of(trials({1: 100, 2: 60, 4: 58})))
     assert (found.tp_degree, found.basis) == (4, Basis.MEASURED)
     two = found.candidates[1]
     assert two.step_time_us == pytest.approx(2 * 60 * 1.02)
@@ -78,25 +79,25 @@ def test_measured_steps_of_both_blocks_decide_where_there_are_any() -> None:
 
 def test_the_nearest_batch_is_taken_and_named() -> None:
     near, far = trials({1: 100, 2: 60}, batch=8), trials({1: 100, 2: 200}, batch=512)
-    found = report(asked(), SEEN, 16, [*far, *near])
+    found = report(asked(), SEEN, 16, Measured.of([*far, *near]))
     assert found.tp_degree == 2
     assert found.batch == 16
     assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
 
 
 def test_one_block_alone_is_said_to_be_alone() -> None:
-    found = report(asked(), SEEN, 8, trials({1: 100, 2: 60}, blocks=(Block.MLP,)))
+    found = report(asked(), SEEN, 8, Measured.of(trials({1: 100, 2: 60}, blocks=(Block.MLP,))))
     assert found.candidates[1].label == "mlp, batch 8, seq 1, float32"
 
 
 def test_other_shapes_of_the_same_name_are_no_evidence() -> None:
-    found = report(asked("llama-2-7b"), SEEN, 8, trials({1: 100, 2: 60}))
+    found = report(asked("llama-2-7b"), SEEN, 8, Measured.of(trials({1: 100, 2: 60})))
     assert all(one.basis is None for one in found.candidates)
 
 
 def test_degrees_that_were_not_measured_are_predicted_where_something_can() -> None:
     place = published(KNOWN["H100 SXM"])
-    found = report(asked(), place, 8, trials({1: 100, 2: 60}))
+    found = report(asked(), place, 8, Measured.of(trials({1: 100, 2: 60})))
     bases = {one.tp_degree: one.basis for one in found.candidates}
     assert bases == {
         1: Basis.MEASURED,
@@ -113,7 +114,7 @@ def test_seven_billion_on_eight_gpus_stays_on_one_for_decode() -> None:
     request = asked(
         "llama-2-7b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048, threshold=0.15
     )
-    found = report(request, place, 1, ())
+    found = report(request, place, 1, NOTHING)
     assert (found.tp_degree, found.basis) == (1, Basis.PREDICTED)
     assert "of its step is communication, more than 15%" in found.candidates[3].reason
 
@@ -121,7 +122,7 @@ def test_seven_billion_on_eight_gpus_stays_on_one_for_decode() -> None:
 def test_seventy_billion_is_cut_because_it_must_be() -> None:
     place = published(KNOWN["H100 SXM"])
     request = asked("llama-2-70b", phase=Phase.DECODE, dtype=Dtype.BFLOAT16, seq=2048)
-    found = report(request, place, 1, ())
+    found = report(request, place, 1, NOTHING)
     assert found.candidates[0].reason == "needs 152.5 GB of a GPU's 80.0 GB"
     assert found.tp_degree is not None
     assert found.tp_degree >= 2
@@ -140,7 +141,7 @@ def test_a_recommended_degree_divides_and_fits(
 ) -> None:
     place = published(KNOWN[accelerator])
     request = asked(model, phase=phase, objective=objective, dtype=Dtype.BFLOAT16, seq=2048)
-    found: RecommendationReport = report(request, place, batch, ())
+    found: RecommendationReport = report(request, place, batch, NOTHING)
     degree = found.tp_degree
     if degree is None:
         assert not any(one.is_possible for one in found.candidates)

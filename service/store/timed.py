@@ -1,0 +1,121 @@
+"""What trials took, thousands of them at once: the few columns of results that are compared."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlalchemy import Row, Select, select
+from sqlalchemy.orm import Session
+
+from service.analysis.control import ControlSummary
+from service.analysis.summary import share_of_communication
+from service.store.models.fleet import HardwareRow
+from service.store.models.point import PointRow
+from service.store.models.result import ResultRow
+from service.store.result_filter import ResultFilter
+from service.store.result_rows import NEWEST_FIRST, NUM_FILTERS, chosen_newest, matching
+from service.store.results import MeasuredTrial
+from workers.contract.axes import GroupKind
+from workers.contract.hardware import Environment, Hardware
+from workers.contract.point import PointSpec
+
+
+@dataclass(frozen=True, slots=True)
+class TimedTrial:
+    """Of a `MeasuredTrial` what its other documents are not needed for; the same values."""
+
+    id: str
+    """Of the trial."""
+    point_id: str
+    sweep_id: str
+    replicate: int
+    group_kind: GroupKind
+    spec: PointSpec
+    spec_key: str
+    hardware_key: str
+    hardware: Hardware
+    link_class: str
+    node: str
+    step_time_us: float
+    compute_time_us: float
+    control: ControlSummary | None
+    environment: Environment
+    quality: tuple[str, ...]
+
+    @property
+    def exposed_communication_us(self) -> float:
+        """Step minus compute, as a summary has it."""
+        return self.step_time_us - self.compute_time_us
+
+    @property
+    def communication_share(self) -> float:
+        """Exposed communication over the step."""
+        return share_of_communication(step_us=self.step_time_us, compute_us=self.compute_time_us)
+
+
+Timed = TimedTrial | MeasuredTrial
+"""Whatever has a step time, and what it was measured with."""
+
+
+def timed(session: Session, which: ResultFilter, *, newest: int | None = None) -> list[TimedTrial]:
+    """The trials that `results.measured` finds, in its order."""
+    chosen, parameters = _trials(which.asked), which.parameters
+    if newest is not None:
+        chosen, parameters = _newest(which.asked), {**parameters, "newest": newest}
+    return [_timed(row) for row in session.connection().execute(chosen, parameters)]
+
+
+@lru_cache(NUM_FILTERS)
+def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
+    return _narrow().where(*matching(asked))
+
+
+@lru_cache(NUM_FILTERS)
+def _newest(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
+    return chosen_newest(_narrow(), asked)
+
+
+def _narrow() -> Select[*tuple[object, ...]]:
+    return (
+        select(
+            ResultRow.trial_id,
+            ResultRow.point_id,
+            ResultRow.sweep_id,
+            ResultRow.replicate,
+            ResultRow.group_kind,
+            PointRow.spec,
+            ResultRow.spec_key,
+            ResultRow.hardware_key,
+            HardwareRow.facts,
+            ResultRow.link_class,
+            ResultRow.node,
+            ResultRow.step_time_us,
+            ResultRow.compute_time_us,
+            ResultRow.control,
+            ResultRow.environment,
+            ResultRow.quality,
+        )
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
+        .order_by(*NEWEST_FIRST)
+    )
+
+
+def _timed(row: Row[*tuple[object, ...]]) -> TimedTrial:
+    return TimedTrial(
+        id=row.trial_id,
+        point_id=row.point_id,
+        sweep_id=row.sweep_id,
+        replicate=row.replicate,
+        group_kind=row.group_kind,
+        spec=row.spec,
+        spec_key=row.spec_key,
+        hardware_key=row.hardware_key,
+        hardware=row.facts,
+        link_class=row.link_class,
+        node=row.node,
+        step_time_us=row.step_time_us,
+        compute_time_us=row.compute_time_us,
+        control=row.control,
+        environment=row.environment,
+        quality=row.quality,
+    )
