@@ -14,6 +14,10 @@ changed, that is also the chance of a single false call in the whole comparison.
 Spreads are not pooled over points, though that would find more: points of a replicate share its
 luck, so their spreads agree by chance and a pooled one would look better known than it is.
 
+Where the same trials measured both sides by turns, as those of a pair do, the unit is the ratio in
+each trial, and the interval is Student's t on its logarithm: what slows a trial falls on both sides
+and drops out, so that no control is needed to tell it.
+
 "Same" needs the whole interval within the tolerance (two one-sided tests), so too little data gives
 "inconclusive", never "same".
 
@@ -33,7 +37,7 @@ from functools import partial
 import numpy as np
 
 from service.analysis.interval import CONFIDENCE, Values, errors_to_detect
-from service.analysis.welch import Groups, Tests, over_both, welch_test
+from service.analysis.welch import Groups, Tests, over_both, paired_test, welch_test
 
 Sides = tuple[Values, Values]
 """Baseline and candidate."""
@@ -110,28 +114,31 @@ def compare(
     tolerance: float,
     normalised: Sides | None = None,
     sweeps: tuple[Groups, Groups] | None = None,
+    is_interleaved: bool = False,
 ) -> Comparison:
     """Compare step times: one row for each matched point, one column for each replicate.
 
     NaN where a replicate has no value; every row has at least one value on each side. `normalised`
     has the same times without the host's slowdown, and rows of NaN where that is not known.
-    `sweeps` are the slices of columns that belong to one sweep, for each side.
+    `sweeps` are the slices of columns that belong to one sweep, for each side. Where it
+    `is_interleaved`, a column is one trial, which has values of the same rows on both sides.
     """
     if not len(baseline):
         return Comparison(points=(), overall=None)
     old, new = np.log(baseline), np.log(candidate)
-    welch = partial(welch_test, tolerance=tolerance, sweeps=sweeps or ((), ()))
-    each = welch(old, new)
-    overall = welch(_by_replicate(old), _by_replicate(new))
+    judge = paired_test if is_interleaved else welch_test
+    test = partial(judge, tolerance=tolerance, sweeps=sweeps or ((), ()))
+    each = test(old, new)
+    overall = test(_by_replicate(old), _by_replicate(new))
     if normalised is not None:
         quiet_old, quiet_new = (np.log(times) for times in normalised)
         unknown = np.isnan(quiet_old).all(axis=1) | np.isnan(quiet_new).all(axis=1)
         known = np.asarray(~unknown)
-        quiet = welch(quiet_old[known], quiet_new[known])
+        quiet = test(quiet_old[known], quiet_new[known])
         each = over_both(each, quiet, known)
         if known.all():
             means = _by_replicate(quiet_old), _by_replicate(quiet_new)
-            overall = over_both(overall, welch(*means), np.array([True]))
+            overall = over_both(overall, test(*means), np.array([True]))
     total = _ratios(overall, overall.p, tolerance=tolerance)[0]
     return Comparison(points=_ratios(each, adjust(each.p), tolerance=tolerance), overall=total)
 

@@ -1,4 +1,4 @@
-"""Welch's t test of many points at once, on logarithms of times.
+"""Welch's and Student's t tests of many points at once, on logarithms of times.
 
 Where a side spans several sweeps, its replicates are not alike: those of one night share that
 night. So the error of its mean is taken twice, from the spread of all replicates and from that of
@@ -17,6 +17,8 @@ from service.analysis.interval import CONFIDENCE, Values
 Groups = Sequence[slice]
 """Columns of each sweep."""
 
+SMALLEST_SQUARE = 1e-24
+"""Of a standard error: replicates that agree to the last digit are not known any better."""
 FEWEST_SWEEPS = 2
 """Sweeps on a side from which on their own spread can be told."""
 
@@ -42,16 +44,38 @@ def welch_test(
     """Welch's t test and interval of the difference of means, row by row."""
     old_n, old_mean, old_error = _moments(old, sweeps[0])
     new_n, new_mean, new_error = _moments(new, sweeps[1])
-    centre = new_mean - old_mean
-    total = np.maximum(old_error + new_error, 1e-24)
+    total = np.maximum(old_error + new_error, SMALLEST_SQUARE)
     freedom = total**2 / np.maximum(
         old_error**2 / np.maximum(old_n - 1, 1) + new_error**2 / np.maximum(new_n - 1, 1), 1e-60
     )
     freedom = np.clip(freedom, 1, np.maximum(old_n + new_n - 2, 1))
-    error = np.sqrt(total)
+    unknown = (old_n == 1) | (new_n == 1)
+    return _tests(new_mean - old_mean, total, freedom, unknown, tolerance=tolerance)
+
+
+def paired_test(
+    old: Values, new: Values, *, tolerance: float, sweeps: tuple[Groups, Groups]
+) -> Tests:
+    """Student's t test and interval of the mean difference, row by row.
+
+    A column is one trial on both sides, whose luck falls on both and drops out.
+    """
+    n, mean, error = _moments(new - old, sweeps[0])
+    total = np.maximum(error, SMALLEST_SQUARE)
+    return _tests(mean, total, np.maximum(n - 1, 1), n == 1, tolerance=tolerance)
+
+
+def _tests(
+    centre: Values,
+    squared_error: Values,
+    freedom: Values,
+    unknown: NDArray[np.bool_],
+    *,
+    tolerance: float,
+) -> Tests:
+    error = np.sqrt(squared_error)
     above, below = centre - np.log1p(tolerance), np.log1p(-tolerance) - centre
     p = np.minimum(2 * stdtr(freedom, -np.maximum(above, below) / error), 1)
-    unknown = (old_n == 1) | (new_n == 1)
     half_width = np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * error, dtype=np.float64)
     half_width[unknown] = p[unknown] = np.nan
     unmeasured = np.full(centre.shape, np.nan)

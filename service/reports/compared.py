@@ -22,7 +22,8 @@ class RatioReport(Frozen):
     )
     normalised_ratio: float | None = Field(
         description="The ratio with the host's slowdown, as the control shows it, taken out of "
-        "both sides; null without a control on both. The interval and p are of both ratios."
+        "both sides; null without a control on both, and where the same trials measured both. The "
+        "interval and p are of both ratios."
     )
     normalised_ci_low: float | None = Field(
         description="95 % interval of the normalised ratio alone."
@@ -116,6 +117,7 @@ class ComparisonReport(Frozen):
     )
     is_interleaved: bool = Field(
         description="Whether the same trials measured both sides by turns, so that a change of "
-        "the host falls on both. `/v1/sweeps/{id}/pairs` judges those more finely."
+        "the host falls on both: what is judged is then the ratio in each trial. "
+        "`/v1/sweeps/{id}/pairs` judges the parts of the step too."
     )
     sentence: str

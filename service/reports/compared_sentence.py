@@ -6,6 +6,8 @@ from service.analysis.comparison import Verdict
 from service.reports.compared import RatioReport
 from service.reports.sentences import could_be_found
 
+BY_TURNS = "; the same trials measured both by turns, and each one's own ratio is what counts"
+
 
 def sentence(
     overall: RatioReport | None,
@@ -25,7 +27,7 @@ def sentence(
     return (
         f"{overall.verdict}: step time is {overall.ratio:.3f}{known} of the baseline's over "
         f"{total} {'point' if total == 1 else 'points'}: {parts} (tolerance {tolerance:.0%})"
-        + ("" if is_interleaved else _about_the_host(overall, tolerance=tolerance))
+        + (BY_TURNS if is_interleaved else _about_the_host(overall, tolerance=tolerance))
         + _what_could_be_found(overall)
     )
 

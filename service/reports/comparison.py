@@ -79,11 +79,11 @@ def report(
     """Match points by spec and hardware, whatever they are called, and judge them. Pure."""
     old, new = (by_identity(side, but_for=allow_different) for side in (baseline, candidate))
     matched = [identity for identity in old if identity in new]
-    shown, found = _judged(matched, old, new, tolerance=tolerance)
+    is_interleaved = _is_interleaved(matched, old, new)
+    shown, found = _judged(matched, old, new, tolerance=tolerance, is_interleaved=is_interleaved)
     verdicts = Counter(point.verdict for point in shown)
     counts = {verdict: verdicts[verdict] for verdict in Verdict}
     overall = None if found.overall is None else RatioReport.of(found.overall)
-    is_interleaved = _is_interleaved(matched, old, new)
     unmatched = _unmatched(old, new), _unmatched(new, old)
     gone = _failed(failed[0]), _failed(failed[1])
     return ComparisonReport(
@@ -115,7 +115,12 @@ def report(
 
 
 def _judged(
-    matched: Sequence[Identity], old: Grouped, new: Grouped, *, tolerance: float
+    matched: Sequence[Identity],
+    old: Grouped,
+    new: Grouped,
+    *,
+    tolerance: float,
+    is_interleaved: bool,
 ) -> tuple[tuple[ComparedPoint, ...], Comparison]:
     before = StepTimes.of([old[identity] for identity in matched])
     after = StepTimes.of([new[identity] for identity in matched])
@@ -123,8 +128,9 @@ def _judged(
         before.values,
         after.values,
         tolerance=tolerance,
-        normalised=_normalised(matched, old, new),
+        normalised=None if is_interleaved else _normalised(matched, old, new),
         sweeps=(before.sweeps, after.sweeps),
+        is_interleaved=is_interleaved,
     )
     shown = tuple(
         _compared(

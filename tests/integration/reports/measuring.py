@@ -10,6 +10,8 @@ from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, SHAPE, steps, timing, trial
 from workers.contract.axes import Block, Pass
 from workers.contract.hardware import NodeFacts
+from workers.contract.pair import Pair
+from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
 from workers.contract.trial import TrialResult
 from workers.contract.workload import expected_messages
@@ -18,7 +20,7 @@ TTL = timedelta(seconds=30)
 OFFER = Offer(HARDWARE.hardware_key, HARDWARE.accelerator, 2)
 
 StepTime = Callable[[Lease], tuple[int, int]]
-"""Step and compute-only step of a trial, in ns."""
+"""Of a trial two times in ns: step and compute-only step."""
 
 
 def measure_sweep(
@@ -29,10 +31,29 @@ def measure_sweep(
     with sessions.writing() as session:
         fleet.register(session, node(), pool="default")
         sweep = sweeps.create(session, spec, created_by="test", seed=1, expansion=spec.expand())
-    while lease := _claim(sessions):
+    while lease := claim(sessions):
         with sessions.writing() as session:
             queue.start(session, lease)
-            queue.complete(session, lease, result_of(lease, *step_time(lease)))
+            queue.complete(session, lease, result_of(block_of(lease.spec), *step_time(lease)))
+    return sweep.id
+
+
+def measure_pair(sessions: Sessions, pair: Pair, step_time: StepTime) -> str:
+    """The same of one point by turns with another; it gives the steps of the two."""
+    spec = SweepSpec(
+        models=(SHAPE,), blocks=(Block.MLP,), tp_degree=(2,), batch=(4,), replicates=5, pair=pair
+    )
+    with sessions.writing() as session:
+        fleet.register(session, node(), pool="default")
+        sweep = sweeps.create(session, spec, created_by="test", seed=1, expansion=spec.expand())
+    while lease := claim(sessions):
+        assert lease.pair_spec is not None
+        first, second = step_time(lease)
+        result = result_of(block_of(lease.spec), first, first)
+        other = result_of(block_of(lease.pair_spec), second, second)
+        with sessions.writing() as session:
+            queue.start(session, lease)
+            queue.complete(session, lease, result.model_copy(update={"pair": other}))
     return sweep.id
 
 
@@ -48,9 +69,9 @@ def node() -> NodeFacts:
     )
 
 
-def result_of(lease: Lease, step_ns: int, compute_ns: int) -> TrialResult:
+def result_of(spec: PointSpec, step_ns: int, compute_ns: int) -> TrialResult:
     """Three steps, the last two a little longer; each collective takes a tenth of a step."""
-    spec, ranks = lease.spec, lease.spec.tp_degree
+    ranks = spec.tp_degree
     clean = steps([step_ns, step_ns + 2, step_ns + 4], [step_ns // 3] * 3)
     samples = {Pass.CLEAN: (clean,) * ranks}
     if ranks > 1:
@@ -62,10 +83,10 @@ def result_of(lease: Lease, step_ns: int, compute_ns: int) -> TrialResult:
             timing([step_ns // 10] * 3, [0, 0, 0], where=message.where)
             for message in expected_messages(spec)
         ],
-        spec=block_of(spec),
+        spec=spec,
     )
 
 
-def _claim(sessions: Sessions) -> Lease | None:
+def claim(sessions: Sessions) -> Lease | None:
     with sessions.writing() as session:
         return queue.claim(session, owner="test", offer=OFFER, ttl=TTL)
