@@ -25,11 +25,10 @@ CANNOT_START = 78
 EXIT_FAILED = 70
 """EX_SOFTWARE: an error of ours."""
 
-log = get_logger(__name__)
-
-
 LONGEST_HOLD_S = 0.0005
 """Of the interpreter by the forecaster's thread, while the loop has a result to hand on."""
+
+log = get_logger(__name__)
 
 
 def main() -> int:
