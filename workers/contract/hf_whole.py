@@ -4,14 +4,17 @@ from collections.abc import Mapping
 
 from workers.contract import hf_fields
 from workers.contract.hf_config import language_model, required, shape_of
+from workers.contract.hf_fields import HfConfig
 from workers.contract.whole_model import WholeModel, with_usual_vectors
 
 UNTIED = frozenset(
     {
-        *("baichuan", "chatglm", "codegen", "glm", "glm4", "gptj", "gptneox", "helium"),
-        *("internlm", "internlm2", "internlm3", "llama", "ministral", "mistral", "mllama"),
-        *("nemotron", "olmo", "olmo2", "olmo3", "persimmon", "phi", "phi3"),
-        *("qwen", "qwen2", "qwen3", "stablelm", "yi"),
+        *("arcee", "baichuan", "bitnet", "chameleon", "chatglm", "codegen", "cwm", "emu3"),
+        *("exaone", "exaone4", "glm", "glm4", "gptj", "gptneox", "granite", "helium"),
+        *("hunyuanv1dense", "internlm", "internlm2", "internlm3", "jais2", "llama", "ministral"),
+        *("ministral3", "mistral", "mllama", "moshi", "nanochat", "nemotron", "olmo", "olmo2"),
+        *("olmo3", "persimmon", "phi", "phi3", "qwen", "qwen2", "qwen3", "seedoss", "stablelm"),
+        *("telechat", "yi"),
     }
 )
 """Families that have an output layer of their own where the config does not say."""
@@ -26,12 +29,13 @@ def whole_model_from_config(entries: Mapping[str, object]) -> WholeModel:
     """
     found = language_model(entries)
     config, key = found.config, found.key
+    is_tied = HfConfig(entries).flag("tie_word_embeddings", default=key not in UNTIED)
     return with_usual_vectors(
         shape_of(found),
         has_biases=key in WITH_BIASES,
         num_layers=required(config, hf_fields.NUM_LAYERS, found.family),
         vocab_size=required(config, hf_fields.VOCAB_SIZE, found.family),
-        tied_embeddings=config.flag("tie_word_embeddings", default=key not in UNTIED),
+        tied_embeddings=config.flag("tie_word_embeddings", default=is_tied),
         num_positions=(config.dimension(hf_fields.NUM_POSITIONS) or 0)
         if key in LEARNED_POSITIONS
         else 0,

@@ -45,6 +45,16 @@ def test_tied_embeddings_are_held_once_and_families_say_what_a_config_leaves_out
     assert not ADAPTER.validate_python(llama).tied_embeddings
 
 
+def test_what_holds_a_language_model_may_say_whether_its_embeddings_are_tied() -> None:
+    text = config("gemma-7b")
+    entries = {"model_type": "house", "tie_word_embeddings": True, "text_config": text}
+    assert not ADAPTER.validate_python(entries).tied_embeddings
+    del text["tie_word_embeddings"]
+    assert ADAPTER.validate_python(entries).tied_embeddings
+    entries["tie_word_embeddings"] = False
+    assert not ADAPTER.validate_python(entries).tied_embeddings
+
+
 @pytest.mark.parametrize("entry", ["num_hidden_layers", "vocab_size"])
 def test_missing_entry_is_named(entry: str) -> None:
     llama = config("meta-llama-3-70b")
