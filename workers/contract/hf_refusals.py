@@ -31,7 +31,11 @@ STATE_FIELDS = (
 )
 PLAIN_LAYERS = frozenset({"attention", "full_attention", "sliding_attention"})
 """Of `layer_types`: where there are no others, the entries of a hybrid's class mean nothing."""
-STATE_TYPES = ("mamba", "rwkv", "xlstm", "recurrentgemma", "griffin", "hyena", "retnet", "lfm2")
+STATE_TYPES = (
+    *("mamba", "rwkv", "xlstm", "recurrentgemma", "griffin", "hyena", "stripedhyena", "retnet"),
+    *("lfm2", "bamba", "falconh1", "jamba", "kimilinear", "nemotronh", "plamo2", "qwen3next"),
+    *("zamba",),
+)
 
 LAYER_FIELDS = ("global_head_dim", "block_configs", "per_layer_config", "ffn_multipliers")
 PER_LAYER = re.compile(r"num_query_heads|.*_per_layer")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from service.analysis.nccl_tests.operation import Operation
+from service.analysis.nccl_tests.operation import NOT_READ, Operation
 from service.analysis.nccl_tests.table import (
     ELEMENT_BYTES,
     Cells,
@@ -112,6 +112,7 @@ def _section(document: _Document) -> Section:
     program = document.args[0].replace("\\", "/").rpartition("/")[2] if document.args else ""
     name = program.partition("_perf")[0]
     section.named = Operation(name) if name in set(Operation) else None
+    section.not_read = name if name in NOT_READ else ""
     if config.devices:
         # One device of each process is listed, whatever it drives.
         section.num_ranks = len(config.devices) * config.nthreads * config.ngpus

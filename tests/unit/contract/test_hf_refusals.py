@@ -135,6 +135,7 @@ def test_encoder_class_used_as_a_decoder_is_taken() -> None:
         {"model_type": "mamba", "hidden_size": 768, "state_size": 16},
         {"model_type": "falcon_mamba", "hidden_size": 4096},
         {"model_type": "rwkv", "hidden_size": 4096},
+        {"architectures": ["Zamba2ForCausalLM"], "hidden_size": 2560},
         {**LLAMA, "model_type": "bamba", "mamba_d_state": 256},
         {**LLAMA, "model_type": "qwen3_5", "linear_conv_kernel_dim": 4},
     ],

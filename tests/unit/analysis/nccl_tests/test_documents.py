@@ -63,6 +63,9 @@ def test_the_json_of_nccl_tests_is_read_as_its_text() -> None:
     clean = clean_table()
     document = json_of(clean)
     assert read(json.dumps(document).encode()).tables == (clean,)
+    document["args"] = ["./alltoallv_perf"]
+    with pytest.raises(NcclTestsError, match="alltoallv_perf is not read"):
+        read(json.dumps(document).encode())
     document["results"] = []
     with pytest.raises(NcclTestsError, match="/results is empty"):
         read(json.dumps(document).encode())
