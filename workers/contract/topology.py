@@ -119,7 +119,7 @@ def parse_topology(text: str) -> Topology:
     """
     matrix = read_matrix(text)
     num_gpus = matrix.num_gpus()
-    remarks: list[str] = ["the text is cut by '...'"] if matrix.is_cut else []
+    remarks: list[str] = ["the text is cut"] if matrix.is_cut else []
     if matrix.num_others:
         remarks.append(f"only the first of {matrix.num_others + 1} matrices in the text was read")
     links = [[SELF] * num_gpus for _ in range(num_gpus)]

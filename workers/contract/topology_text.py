@@ -128,6 +128,8 @@ def _read_row(matrix: Matrix, at: int) -> None:
     if label in matrix.rows:
         raise _refusal(matrix.lines, at, f"one row {label}, as on line {matrix.rows[label] + 1}")
     matrix.rows[label] = at
+    if _may_be_half_a_cell(matrix, at, words):
+        words[-1] = "..."
     cells = list(takewhile(_is_cell, words))
     rest = words[len(cells) :]
     is_in_matrix = any(map(_GPU.fullmatch, matrix.columns[len(cells) :]))
@@ -136,6 +138,13 @@ def _read_row(matrix: Matrix, at: int) -> None:
             matrix.lines, at, "X, NV#, PIX, PXB, PHB, NODE or SYS", f"{rest[0]!r} in row {label}"
         )
     _keep(matrix, at, _align(matrix, at, cells, ends_early=not rest))
+
+
+def _may_be_half_a_cell(matrix: Matrix, at: int, words: Sequence[str]) -> bool:
+    """Whether the text ends within the matrix: its last word, NV1, may have been NV18."""
+    is_upper_half = words[:1] == [SELF] and matrix.lines[at].split()[0] != matrix.columns[0]
+    is_end = at == len(matrix.lines) - 1 and 0 < len(words) < len(matrix.columns)
+    return is_end and words[-1] != SELF and not is_upper_half
 
 
 def _keep(matrix: Matrix, at: int, cells: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ def test_rows_cut_between_gpus_are_filled_from_the_other_row_and_the_rest_is_unk
     assert found.links[0] == ("X", "NV4", "SYS", "SYS")
     assert found.links[2] == ("SYS", "NODE", "X", "?")
     assert found.remarks == (
-        "the text is cut by '...'",
+        "the text is cut",
         "unknown pairs: 1, the first is GPU2-GPU3",
     )
 
@@ -139,6 +139,14 @@ def test_lines_that_a_terminal_broke_behind_the_gpus_are_read() -> None:
         "GPU0 X NV4 PXB 0-15,3\n2-47 0\nGPU1 NV4 X\n PXB 16-31 1"
     )
     assert found == topology("X NV4", "NV4 X")
+
+
+@pytest.mark.parametrize("end", ["NV1", "N", "NV18"])
+def test_last_cell_of_a_text_that_ends_in_the_matrix_is_not_trusted(end: str) -> None:
+    text = f"GPU0 GPU1 GPU2\nGPU0 X NV18 NV18\nGPU1 NV18 X NV18\nGPU2 {end}"
+    found = parse_topology(text)
+    assert found.links == topology("X NV18 NV18", "NV18 X NV18", "NV18 NV18 X").links
+    assert found.remarks == ("the text is cut",)
 
 
 def test_links_are_read_where_peer_states_come_first() -> None:

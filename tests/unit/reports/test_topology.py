@@ -44,7 +44,7 @@ def test_good_sets_are_the_pairs_the_halves_and_the_quads() -> None:
 
 
 def test_what_is_doubtful_is_said() -> None:
-    assert report("a40-x8-nv4-pairs-truncated.txt").warnings == ("the text is cut by '...'",)
+    assert report("a40-x8-nv4-pairs-truncated.txt").warnings == ("the text is cut",)
     assert "virtual machines" in explain("GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X").warnings[0]
     found = explain("GPU0 GPU1\nGPU0 X NV4\nGPU1 SYS X")
     assert found.tp_degrees[1].worst_link == "SYS"
