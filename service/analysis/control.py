@@ -20,6 +20,7 @@ from math import exp, log
 
 import numpy as np
 
+from service.analysis.spread import standard_deviation
 from workers.contract.frozen import Frozen
 
 SIGMAS_OF_MIDDLE_HALF = 1.349
@@ -94,7 +95,7 @@ def noise(controls: Sequence[ControlSummary]) -> Noise:
     within = max(statistics.median(time.dispersion for time in times) for times in passes)
     between = None
     if len(controls) > 1:
-        spreads = (statistics.stdev([log(time.median_us) for time in times]) for times in passes)
+        spreads = (standard_deviation([log(time.median_us) for time in times]) for times in passes)
         between = SIGMAS_OF_MIDDLE_HALF * max(spreads)
     worst = max(within, between or 0)
     grade = next((grade for grade, limit in LIMITS if worst <= limit), NoiseGrade.D)

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from service.analysis.spread import standard_deviation
+
 Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -53,7 +55,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
     """Student's t interval of the mean of at least two values."""
     n = len(values)
     centre = statistics.fmean(values)
-    half = student_quantile(n - 1) * statistics.stdev(values) / sqrt(n)
+    half = student_quantile(n - 1) * standard_deviation(values) / sqrt(n)
     return centre - half, centre + half
 
 

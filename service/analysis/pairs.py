@@ -15,13 +15,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, log1p, sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 
 import numpy as np
 from scipy.special import stdtr
 
 from service.analysis.comparison import LARGEST_DETECTABLE, Verdict, adjust, claimed, verdict
 from service.analysis.interval import Estimate, errors_to_detect, estimate
+from service.analysis.spread import standard_deviation
 from service.analysis.summary import TrialSummary
 from workers.contract.axes import Pass
 
@@ -131,7 +132,7 @@ def _test(values: Sequence[float], tolerance: float, *, num_parts: int) -> _Test
     if n == 1:
         return _Test(p=float("nan"), detectable=None)
     logs = [log(value) for value in values]
-    centre, error = fmean(logs), max(stdev(logs) / sqrt(n), 1e-12)
+    centre, error = fmean(logs), max(standard_deviation(logs) / sqrt(n), 1e-12)
     beyond = max(centre - log1p(tolerance), log1p(-tolerance) - centre)
     p = min(1.0, 2 * float(stdtr(n - 1, -beyond / error)))
     reach = float(errors_to_detect(FALSE_CLAIMS / 2 / num_parts, np.array([n - 1.0]))[0])
