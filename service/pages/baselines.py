@@ -70,7 +70,7 @@ def _shown(
 ) -> Response:
     with house.sessions.reading() as session:
         found = reports.list_all(session)
-        newest = sweep_reports.page(session, limit=MOST_SWEEPS).items
+        newest = sweep_reports.names(session, limit=MOST_SWEEPS)
     return page(
         request,
         "baselines.html",

@@ -64,7 +64,7 @@ def compare_page(
                 found = _compare(session, asked)
             except ServiceError as refused:
                 error = refused
-        newest = sweeps.page(session, limit=MOST_SUGGESTED).items
+        newest = sweeps.names(session, limit=MOST_SUGGESTED)
         baselines = baseline_reports.list_all(session)
     points = _by_effect(found)
     shown = [point for point in points if asked.only in (None, point.verdict)]

@@ -124,7 +124,7 @@ def _shown(
             (one, reports.decisions(session, one.id, limit=NUM_DECISIONS).items)
             for one in reports.list_all(session)
         ]
-        newest = sweep_reports.page(session, limit=MOST_SWEEPS).items
+        newest = sweep_reports.names(session, limit=MOST_SWEEPS)
         pinned = baseline_reports.list_all(session)
     empty = {"name": "", "cron": "0 2 * * *", "zone": "UTC", "sweep": "", "baseline": ""}
     empty |= {"catch_up": CatchUp.LATEST, "overlap": Overlap.SKIP}

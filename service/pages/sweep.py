@@ -94,7 +94,7 @@ def sweep_page(
             if sweep.counts[state]
         }
         evens = [one for one in breakeven.of_results(session, chosen) if one.model in spec.models]
-        others = sweeps.page(session, limit=MOST_OTHERS).items
+        others = sweeps.names(session, limit=MOST_OTHERS)
     unmeasured = [
         point for state in points if state is not PointState.PARTIAL for point in points[state]
     ]

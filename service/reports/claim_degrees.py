@@ -1,8 +1,9 @@
 """What stored results say of a degree beside one rank alone: claims 26 and 28."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import median
 
+from service.reports.twins import beside
 from service.store.results import MeasuredTrial
 from workers.contract.axes import Arrangement, Phase
 
@@ -10,7 +11,7 @@ from workers.contract.axes import Arrangement, Phase
 def decode_of_one(trials: Sequence[MeasuredTrial]) -> str | None:
     """How much longer, or shorter, the decode of one sequence is at each degree."""
     ratios: dict[tuple[str, int], list[float]] = {}
-    for trial, alone in _beside_one_rank(trials):
+    for trial, alone in beside(trials, "tp_degree", 1):
         spec = trial.spec
         if spec.phase is Phase.DECODE and spec.batch == 1:
             name = f"{spec.model.name or spec.model.hidden_size} {spec.block}"
@@ -30,7 +31,7 @@ def decode_of_one(trials: Sequence[MeasuredTrial]) -> str | None:
 def peak_memory(trials: Sequence[MeasuredTrial]) -> str | None:
     """What a rank holds in training over what one alone does."""
     ratios: dict[tuple[Arrangement, int, bool], list[float]] = {}
-    for trial, alone in _beside_one_rank(trials):
+    for trial, alone in beside(trials, "tp_degree", 1):
         if trial.spec.phase is Phase.TRAIN and alone.peak_memory_bytes > 0:
             is_process = trial.hardware.memory_class_gib == 0
             place = (trial.spec.arrangement, trial.spec.tp_degree, is_process)
@@ -46,16 +47,3 @@ def peak_memory(trials: Sequence[MeasuredTrial]) -> str | None:
         if (each)
         else None
     )
-
-
-def _beside_one_rank(
-    trials: Sequence[MeasuredTrial],
-) -> Iterator[tuple[MeasuredTrial, MeasuredTrial]]:
-    """Each trial of several ranks, and that of one in the same replicate."""
-    alone = {
-        (one.sweep_id, one.replicate, one.spec): one for one in trials if one.spec.tp_degree == 1
-    }
-    for trial in trials:
-        spec = trial.spec.model_copy(update={"tp_degree": 1})
-        if trial.spec.tp_degree > 1 and (one := alone.get((trial.sweep_id, trial.replicate, spec))):
-            yield trial, one

@@ -1,7 +1,6 @@
 """What stored results say of the articles' claims, one sentence by the claim's number."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
 
 from service.analysis.claims.memory import bubble_share
@@ -9,10 +8,10 @@ from service.analysis.nccl_tests.operation import Operation
 from service.analysis.recommendation.choice import DEFAULT_THRESHOLD
 from service.reports import breakeven, claim_degrees, claim_links
 from service.reports.breakeven import BreakEvenReport
+from service.reports.twins import beside
 from service.store.curves import Curve
 from service.store.results import MeasuredTrial
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Phase
-from workers.contract.point import PointSpec
 
 SMALL_BYTES = 8 << 10
 MOST_SAID = 3
@@ -53,26 +52,12 @@ def _counted(block: Block) -> Fact:
 def _arrangements(trials: Sequence[MeasuredTrial]) -> str | None:
     """Step times of the same point otherwise arranged, replicate by replicate."""
     ratios: dict[Arrangement, list[float]] = {}
-    for trial, usual in _beside(trials, "arrangement", Arrangement.COLUMN_ROW):
+    for trial, usual in beside(trials, "arrangement", Arrangement.COLUMN_ROW):
         if trial.spec.arrangement is not Arrangement.LAYER_SPLIT:
             ratio = trial.summary.step_time_us / usual.summary.step_time_us
             ratios.setdefault(trial.spec.arrangement, []).append(ratio)
     each = [f"{name} {median(own):.2f} ({len(own)})" for name, own in sorted(ratios.items())]
     return f"step time over column_row's, median (trials): {', '.join(each)}" if each else None
-
-
-def _beside(
-    trials: Sequence[MeasuredTrial], axis: str, usual: StrEnum
-) -> Iterator[tuple[MeasuredTrial, MeasuredTrial]]:
-    """Each trial that is not usual on the axis, and the usual one of its replicate else alike."""
-
-    def place(trial: MeasuredTrial) -> tuple[str, int, PointSpec]:
-        return trial.sweep_id, trial.replicate, trial.spec.model_copy(update={axis: usual})
-
-    known = {place(trial): trial for trial in trials if getattr(trial.spec, axis) is usual}
-    for trial in trials:
-        if getattr(trial.spec, axis) is not usual and (other := known.get(place(trial))):
-            yield trial, other
 
 
 def _idle(trials: Sequence[MeasuredTrial]) -> str | None:
@@ -140,7 +125,7 @@ def _implementations(trials: Sequence[MeasuredTrial]) -> str | None:
     """Decode with the backend's collectives over the same with others."""
     decode = [trial for trial in trials if trial.spec.phase is Phase.DECODE]
     ratios: dict[CollectiveImpl, list[float]] = {}
-    for trial, usual in _beside(decode, "collective_impl", CollectiveImpl.BACKEND):
+    for trial, usual in beside(decode, "collective_impl", CollectiveImpl.BACKEND):
         ratio = usual.summary.step_time_us / trial.summary.step_time_us
         ratios.setdefault(trial.spec.collective_impl, []).append(ratio)
     each = [f"{impl} {median(own):.2f}x ({len(own)})" for impl, own in sorted(ratios.items())]

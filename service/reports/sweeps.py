@@ -37,6 +37,16 @@ class ProgressReport(Frozen):
     )
 
 
+class NamedSweepReport(Frozen):
+    """A sweep to choose from a list."""
+
+    id: str
+    name: str
+    created_at: datetime
+    state: SweepState
+    is_calibration: bool = Field(description="Of probes: it has no grid.")
+
+
 class SweepReport(Frozen):
     """A sweep with its progress."""
 
@@ -188,6 +198,20 @@ def page(
         session, state=state, tag=tag, since=since, limit=limit, cursor=cursor
     )
     return Page(tuple(SweepReport.of(sweep) for sweep in found.items), found.next_cursor)
+
+
+def names(session: Session, *, limit: int) -> tuple[NamedSweepReport, ...]:
+    """The newest sweeps, newest first."""
+    return tuple(
+        NamedSweepReport(
+            id=one.id,
+            name=one.name,
+            created_at=one.created_at,
+            state=one.state,
+            is_calibration=isinstance(one.spec, CalibrationSpec),
+        )
+        for one in stored_sweeps.names(session, limit=limit)
+    )
 
 
 def points(

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from sqlalchemy import Select, func, select, tuple_
 from sqlalchemy.orm import Session
@@ -25,6 +26,7 @@ RERUN_OF = "rerun_of"
 MOST_NIGHTS = 200
 COVARIATES = ("driver", "cuda", "nccl", "torch", "os")
 """Versions that are rolled out, of an environment."""
+_COVARIATES = attrgetter(*COVARIATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def readings(
     if spec_key is not None:
         chosen = chosen.where(ResultRow.spec_key == spec_key)
     found: dict[str, list[Reading]] = defaultdict(list)
-    for row in session.execute(chosen):
+    for row in session.connection().execute(chosen):
         found[row.hardware_key].append(
             Reading(
                 night=night_of[row.sweep_id],
@@ -178,5 +180,5 @@ def _reruns(session: Session, sweep_ids: Sequence[str]) -> Sequence[tuple[str, s
 
 
 def _versions(environment: Environment) -> Mapping[str, str]:
-    found = ((name, getattr(environment, name)) for name in COVARIATES)
+    found = zip(COVARIATES, _COVARIATES(environment), strict=True)
     return {name: value for name, value in found if value is not None}

@@ -45,6 +45,17 @@ class Sweep:
     finished_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class NamedSweep:
+    """A sweep as it is chosen from a list."""
+
+    id: str
+    name: str
+    spec: AnySweepSpec
+    created_at: datetime
+    state: SweepState
+
+
 def as_submitted(
     sweep_id: str,
     spec: AnySweepSpec,

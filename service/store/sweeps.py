@@ -15,7 +15,7 @@ from service.store.models.sweep import SweepRow, SweepTagRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.states import SweepState
 from service.store.submission import insert_sweep
-from service.store.sweep import Sweep, as_submitted, load
+from service.store.sweep import NamedSweep, Sweep, as_submitted, load
 from workers.contract.calibration import AnySweepSpec, Probes
 from workers.contract.expansion import Expansion
 
@@ -116,6 +116,20 @@ def page(
         chosen = chosen.where(key < before.scalar_subquery())
     items = load(session, chosen.limit(limit + 1))
     return cut(items, limit=limit, key=lambda sweep: (sweep.id,), filters=filters)
+
+
+def names(session: Session, *, limit: int) -> list[NamedSweep]:
+    """The newest first: for lists to choose from, which nobody counts trials for."""
+    columns = SweepRow.__table__.c
+    chosen = (
+        select(columns.id, columns.name, columns.spec, columns.created_at, derived.sweep_state())
+        .order_by(columns.created_at.desc(), columns.id.desc())
+        .limit(limit)
+    )
+    return [
+        NamedSweep(id_, name, spec, created_at, SweepState(state))
+        for id_, name, spec, created_at, state in session.connection().execute(chosen)
+    ]
 
 
 def cancel(session: Session, sweep_id: str) -> Sweep:
