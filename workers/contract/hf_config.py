@@ -201,6 +201,8 @@ def _activation(config: HfConfig, family: Family) -> tuple[Activation, bool]:
             "nothing tells whether its MLP is gated; give the explicit shape"
         )
         raise ValueError(msg)
+    if given == "gelu" and family.gated and family.activation == "gelu_pytorch_tanh":
+        given = family.activation  # as transformers reads the first configs of Gemma
     if given not in ACTIVATIONS:
         known = ", ".join(sorted(ACTIVATIONS))
         raise wrong(field, given, f"is not measured; known are {known}")

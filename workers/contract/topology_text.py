@@ -61,7 +61,7 @@ def read_matrix(text: str) -> Matrix:
     lines = [_PREFIX.sub("", _ESCAPE.sub("", line), count=1) for line in text.split("\n")]
     matrix = _read_header(lines)
     for at in range(matrix.header_at + 1, len(lines)):
-        words = lines[at].split()
+        words = lines[at].lstrip("#> ").split()
         label = words[0] if words else ""
         is_next_matrix = label in matrix.rows and _header_columns(words)
         if label.lower().startswith("legend") or is_next_matrix:

@@ -133,6 +133,11 @@ def test_what_launchers_and_quotes_put_before_each_line_is_dropped(prefix: str) 
     assert parse_topology("\n".join(prefix + line for line in lines)) == topology("X PHB", "PHB X")
 
 
+def test_matrix_in_a_comment_is_read() -> None:
+    found = parse_topology("#   GPU0 GPU1 GPU2\n# GPU0 X NV4 NV4\n# ...\n#\n# Legend:\n#  X = Self")
+    assert found.links[0] == ("X", "NV4", "NV4")
+
+
 def test_lines_that_a_terminal_broke_behind_the_gpus_are_read() -> None:
     found = parse_topology(
         "  GPU0 GPU1 NIC0 CPU Affini\nty  NUMA Affinity\n"
