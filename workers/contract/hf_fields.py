@@ -23,6 +23,7 @@ NUM_KEY_VALUE_HEADS = (
 HEAD_DIM = ("head_dim", "kv_channels", "attention_head_dim")
 NUM_LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 VOCAB_SIZE = ("vocab_size", "padded_vocab_size")
+EMBEDDING_WIDTH = ("word_embed_proj_dim",)
 NUM_POSITIONS = ("n_positions", "max_position_embeddings")
 ACTIVATION = ("hidden_activation", "hidden_act", "activation_function", "activation")
 

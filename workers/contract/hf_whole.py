@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from workers.contract import hf_fields
 from workers.contract.hf_config import language_model, required, shape_of
-from workers.contract.hf_fields import HfConfig
+from workers.contract.hf_fields import HfConfig, wrong
 from workers.contract.whole_model import WholeModel, with_usual_vectors
 
 UNTIED = frozenset(
@@ -29,9 +29,14 @@ def whole_model_from_config(entries: Mapping[str, object]) -> WholeModel:
     """
     found = language_model(entries)
     config, key = found.config, found.key
+    layer = shape_of(found)
+    width = config.dimension(hf_fields.EMBEDDING_WIDTH) or layer.hidden_size
+    if width != layer.hidden_size:
+        complaint = "is not hidden_size; embeddings of a width of their own are not planned"
+        raise wrong(hf_fields.EMBEDDING_WIDTH[0], width, complaint)
     is_tied = HfConfig(entries).flag("tie_word_embeddings", default=key not in UNTIED)
     return with_usual_vectors(
-        shape_of(found),
+        layer,
         has_biases=key in WITH_BIASES,
         num_layers=required(config, hf_fields.NUM_LAYERS, found.family),
         vocab_size=required(config, hf_fields.VOCAB_SIZE, found.family),

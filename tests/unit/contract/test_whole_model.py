@@ -63,6 +63,11 @@ def test_missing_entry_is_named(entry: str) -> None:
         ADAPTER.validate_python(llama)
 
 
+def test_embeddings_of_another_width_are_refused_with_it() -> None:
+    with pytest.raises(ValidationError, match=r"word_embed_proj_dim=512 .* is not hidden_size"):
+        ADAPTER.validate_python({**config("opt-66b"), "word_embed_proj_dim": 512})
+
+
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ValidationError, match="layer, num_layers and vocab_size"):
         ADAPTER.validate_python(7)
