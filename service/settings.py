@@ -87,7 +87,7 @@ class Settings(BaseSettings):
     """Internal networks that webhooks may reach, over plain HTTP and on any port too."""
     smtp_url: SecretStr = SecretStr("")
     """Where e-mail is handed in: smtp://user:password@host:587 or smtps://…:465."""
-    smtp_from: str = Field(default="tpsweep@localhost", max_length=254)
+    smtp_from: str = Field(default="tpsweep@localhost", max_length=254, pattern=r"^[\x20-\x7e]+$")
     """Sender of e-mail."""
 
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")

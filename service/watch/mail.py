@@ -24,9 +24,7 @@ def send(smtp_url: str, mail: str, *, sender: str, to: str, deadline_s: float = 
 
     A password goes over TLS only.
     """
-    parts = urlsplit(smtp_url)
-    if not parts.hostname:
-        raise DeliveryError("TPSWEEP_SMTP_URL is not set: e-mail cannot be sent")
+    parts = _parts(smtp_url)
     context = ssl.create_default_context()
     try:
         with _server(parts, context, deadline_s) as server:
@@ -41,6 +39,19 @@ def send(smtp_url: str, mail: str, *, sender: str, to: str, deadline_s: float = 
         raise DeliveryError(f"{parts.hostname}: {code}") from None
     except (OSError, smtplib.SMTPException) as error:
         raise DeliveryError(f"{parts.hostname}: {type(error).__name__}") from None
+
+
+def _parts(smtp_url: str) -> SplitResult:
+    if not smtp_url:
+        raise DeliveryError("TPSWEEP_SMTP_URL is not set: e-mail cannot be sent")
+    try:
+        parts = urlsplit(smtp_url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in {"smtp", "smtps"}:
+        raise DeliveryError("TPSWEEP_SMTP_URL is neither smtp://host:587 nor smtps://host:465")
+    return parts
 
 
 def _begin(server: smtplib.SMTP, parts: SplitResult, context: ssl.SSLContext) -> None:

@@ -14,6 +14,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from workers.contract.hardware import NodeFacts
+from workers.runtime.probe import probe_node
 from workers.tp.collectives.backend import BackendCollectives
 from workers.tp.group import TensorParallelGroup
 
@@ -128,3 +130,8 @@ def _receive(reader: Connection, *, rank: int) -> dict[int, object]:
     if error is not None:
         raise RankFailedError(f"rank {rank}:\n{trace}") from error
     return {rank: result}
+
+
+@pytest.fixture(scope="module")
+def node() -> NodeFacts:
+    return probe_node("here", address="127.0.0.1", num_cpu_slots=4)

@@ -39,7 +39,6 @@ from workers.gather import gather
 from workers.local import LocalGroup
 from workers.ray_group.agent import NodeAgent
 from workers.ray_group.group import RayGroup
-from workers.runtime.probe import probe_node
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -112,11 +111,6 @@ class OnRay:
         self._group.end()
         if not self._group.has_ended:
             wait_for(self._group, GroupEnded)
-
-
-@pytest.fixture(scope="module")
-def node() -> NodeFacts:
-    return probe_node("here", address="127.0.0.1", num_cpu_slots=4)
 
 
 Make = Callable[[int], Group]

@@ -1,46 +1,22 @@
 """The real thing on one host: spawned ranks, gloo, proof, three passes."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
-from unittest import mock
 
-import psutil
 import pytest
 
 from service.analysis.summary import summarise
-from tests.narrowing import block_of
 from tests.unit.workers.builders import order, point
 from workers.contract.axes import Arrangement, Collective, Pass
 from workers.contract.errors import (
     CollectiveCountError,
-    CollectiveUnavailableError,
-    DeviceMemoryError,
-    OrderMismatchError,
-    RankLostError,
 )
 from workers.contract.hardware import NodeFacts
-from workers.contract.trial import PassSamples, RankResult, Span, TrialOrder
+from workers.contract.trial import PassSamples, Span
 from workers.contract.workload import expected_messages
 from workers.local import LocalGroup
 from workers.measure import check_every_step_is_counted
-from workers.rank import Rank
-from workers.runtime.probe import probe_node
-from workers.tp.collectives.segment import NAME
-from workers.tp.collectives.turnstile import Turnstile
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture(scope="module")
-def node() -> NodeFacts:
-    return probe_node("here", address="127.0.0.1", num_cpu_slots=4)
 
 
 @pytest.fixture(scope="module")
@@ -215,145 +191,3 @@ def test_implementations_of_the_collectives_take_turns_in_one_group(group: Local
 def test_noise_of_gloos_threads_is_not_held_against_what_does_without(group: LocalGroup) -> None:
     spec = order(collective_impl="shared_memory")
     assert "scheduler_noise" not in group.measure(spec).quality
-
-
-def die_in_the_end(turnstile: Turnstile, number: int, *, where: str) -> None:
-    if number == 50:
-        os.kill(os.getpid(), signal.SIGKILL)
-    real_pass_together(turnstile, number, where=where)
-
-
-real_pass_together = Turnstile.pass_together
-
-
-class FaultyRank(Rank):
-    """A rank whose batch size says what goes wrong."""
-
-    def measure(self, order: TrialOrder) -> RankResult:
-        if self._setup.rank == 1:
-            if block_of(order.point).batch in {13, 18}:
-                time.sleep(0.2)
-                os.kill(os.getpid(), signal.SIGKILL)
-            if block_of(order.point).batch == 14:
-                order = order.model_copy(update={"seed": order.seed + 1})
-            if block_of(order.point).batch == 15:
-                time.sleep(60)
-            if block_of(order.point).batch == 17:
-                mock.patch.object(Turnstile, "pass_together", die_in_the_end).start()
-        elif block_of(order.point).batch == 18:
-            raise RuntimeError("connection closed by peer")
-        if block_of(order.point).batch == 16:
-            with self._occupied(order):
-                raise MemoryError("planted")
-        return super().measure(order)
-
-
-def commands_of_children() -> dict[int, list[str]]:
-    """Those that run; one that has ended may still be waiting for its parent to notice."""
-    commands = {}
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # a zombie is one as well
-            commands[child.pid] = child.cmdline()
-    return commands
-
-
-@pytest.mark.parametrize(
-    ("batch", "error", "says"),
-    [
-        (13, RankLostError, "exit code -9"),
-        (18, RankLostError, "rank 1 ended with exit code -9"),
-        (14, OrderMismatchError, "different"),
-        (15, RankLostError, "at its deadline"),
-        (16, DeviceMemoryError, "planted"),
-        (17, RankLostError, "exit code -9|rank 1 ended before it came to mlp"),
-    ],
-    ids=[
-        "killed",
-        "killed, and its peer says so first",
-        "told otherwise",
-        "hung past its deadline",
-        "out of memory",
-        "killed at a collective over shared memory",
-    ],
-)
-def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
-    node: NodeFacts, tmp_path: Path, batch: int, error: type[Exception], says: str
-) -> None:
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
-    impl = "shared_memory" if batch == 17 else "backend"
-    faulty = order(batch=batch, collective_impl=impl).model_copy(update={"deadline_s": 3})
-    with LocalGroup(
-        size=2, degrees=(2,), node=node, log_dir=tmp_path, rank_class=FaultyRank
-    ) as group:
-        group.measure(order())
-        with pytest.raises(error, match=says):
-            group.measure(faulty)
-    names = commands_of_children()
-    left = [
-        command
-        for pid, command in names.items()
-        if pid not in before and "resource_tracker" not in str(command)
-    ]
-    assert left == []
-
-
-def test_a_group_that_is_left_gives_its_shared_memory_back(node: NodeFacts, tmp_path: Path) -> None:
-    with LocalGroup(size=2, degrees=(2,), node=node, log_dir=tmp_path) as group:
-        for _ in range(2):  # the second order finds what the first opened
-            group.measure(order(collective_impl="shared_memory"))
-        maps = [Path(f"/proc/{process.pid}/maps") for process in group._processes]
-        assert [path.read_text().count(f"memfd:{NAME}") for path in maps] == [1, 1]
-        group._call([0, 1], "leave", limit_s=30)
-        assert [path.read_text().count(f"memfd:{NAME}") for path in maps] == [0, 0]
-
-
-def test_what_the_device_lacks_ends_the_trial_for_good(node: NodeFacts, tmp_path: Path) -> None:
-    with (
-        LocalGroup(size=2, degrees=(2,), node=node, log_dir=tmp_path) as group,
-        pytest.raises(CollectiveUnavailableError, match="one_shot: it needs CUDA") as caught,
-    ):
-        group.measure(order(collective_impl="one_shot"))
-    assert caught.value.is_final
-
-
-def test_the_command_measures_a_sweep_without_service_or_ray(tmp_path: Path) -> None:
-    sweep = {
-        "models": [
-            {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 6, "head_dim": 8}
-        ],
-        "blocks": ["mlp", "attention"],
-        "tp_degree": [1, 2, 4],
-        "batch": 2,
-        "replicates": 2,
-        "sampling": {"max_time_s": 0.05},
-        "collective_impl": ["auto", "two_shot"],
-    }
-    path = tmp_path / "sweep.json"
-    path.write_text(json.dumps(sweep))
-    done = subprocess.run(
-        [sys.executable, "-m", "workers", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(lines) == 2 * 5, "two replicates of all but attention at degree 4"
-    assert len({line["group_id"] for line in lines}) == 2, "fresh processes for each replicate"
-    assert "num_attention_heads=6 is not divisible by tp_degree=4" in done.stderr
-    assert "devices lack two_shot; they have backend, shared_memory" in done.stderr
-
-
-def test_the_command_refuses_a_bad_sweep_naming_the_field(tmp_path: Path) -> None:
-    path = tmp_path / "sweep.json"
-    path.write_text(json.dumps({"models": ["gpt2"], "blocks": [], "tp_degree": 1, "batch": 1}))
-    done = subprocess.run(
-        [sys.executable, "-m", "workers", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "blocks" in done.stderr

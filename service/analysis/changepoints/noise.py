@@ -6,6 +6,8 @@ import numpy as np
 
 from service.analysis.changepoints.robust import Values
 
+SMALLEST_SPREAD = 1e-9
+"""Of values of size 1, or of logarithms, so that a series without any noise can be judged."""
 MAD_TO_SIGMA = 1.4826
 """Of a normal distribution: standard deviation over median absolute deviation."""
 MEAN_TO_SIGMA = 1.2533

@@ -20,11 +20,16 @@ class Parameters:
     suspect_reference: int = 20
     """Nights before that the newest is judged against."""
     fewest_reference: int = 6
+    """With fewer of them a night is not suspected."""
     suspect_z: float = 3.0
+    """How far off a suspect is at least, in robust standard deviations of those nights."""
     suspect_relative: float = 0.015
+    """The same in their median, for positive series; a suspect is off by both."""
 
     spike_window: int = 7
+    """Nights, itself in the middle, whose median a spike is far from."""
     spike_z: float = 4.0
+    """How far at least, in robust standard deviations of a night."""
     longest_spike: int = 2
     """More nights in a row are no spike."""
     largest_spike_p: float = 1e-3
@@ -52,9 +57,12 @@ class Parameters:
     """How far back drift and spread are looked for."""
     fewest_drift_nights: int = 20
     smallest_drift: float = 0.02
+    """Least drift from one end to the other, of the level at its start; for positive series."""
     largest_drift_p: float = 1e-4
     largest_dispersion_p: float = 1e-3
+    """Both after correction for the search."""
     smallest_dispersion_ratio: float = 2.0
+    """Least change of spread, the larger over the smaller."""
     dispersion_nights: int = 12
     """Fewest nights on each side of a change of spread."""
 

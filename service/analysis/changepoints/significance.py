@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
+from service.analysis.changepoints.noise import SMALLEST_SPREAD
 from service.analysis.changepoints.robust import Values
-
-SMALLEST_SPREAD = 1e-9
-"""Of noise, for values of size 1, so that a series without any can be judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from service.analysis.changepoints.noise import spread_of_differences
+from service.analysis.changepoints.noise import SMALLEST_SPREAD, spread_of_differences
 from service.analysis.changepoints.parameters import Parameters
 from service.analysis.changepoints.robust import Values
 
 Mask = NDArray[np.bool_]
 
-SMALLEST_SPREAD = 1e-9
 NEWEST = 2
 """Nights that nothing can be said of yet: a change of level looks the same at first."""
 RECENT_NIGHTS = 30

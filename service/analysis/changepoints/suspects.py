@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from service.analysis.changepoints.noise import SMALLEST_SPREAD
 from service.analysis.changepoints.parameters import Parameters
 from service.analysis.changepoints.robust import Values, median
 from service.analysis.changepoints.series import Series
@@ -15,7 +16,6 @@ SHARE = 0.8
 SHARE_IN_SIGMA = 1.2816
 """Of a normal distribution, this share of nights is within so many standard deviations. Unlike the
 median deviation it still sees the second mode of a series that has two."""
-SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from service.dispatch.lookout import LONGEST_WAIT_S
 from service.dispatch.loop import Dispatcher
 from service.settings import Settings
 from service.store.engine import Sessions
+from service.store.models.result import ResultRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.states import TrialState
 from tests.integration.store.builders import find
@@ -121,6 +122,11 @@ class Bench:
     def states(self, sweep_id: str) -> dict[TrialState, int]:
         counts = find(self.sessions, sweep_id).counts
         return {state: count for state, count in counts.items() if count}
+
+    def num_results(self) -> int:
+        """Results of all sweeps."""
+        with self.sessions.reading() as session:
+            return len(list(session.scalars(select(ResultRow.trial_id))))
 
     def attempts(self) -> list[AttemptRow]:
         """Every attempt at every trial, in order."""

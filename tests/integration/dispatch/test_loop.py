@@ -1,23 +1,10 @@
 """The dispatcher's loop over both databases: every trial is accounted for exactly once."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import pytest
-from sqlalchemy import Engine, select
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
-
 from service.analysis.schedules.spec import ScheduleSpec
-from service.dispatch.identity import Owner
-from service.dispatch.loop import EXIT_OK, EXIT_TRY_AGAIN
-from service.dispatch.placement import offer_of
 from service.store import fleet, schedules, sweeps
-from service.store.engine import Sessions
-from service.store.models.result import ResultRow
 from service.store.states import AttemptOutcome, SweepState, TrialState
 from tests.integration.dispatch.bench import Bench
-from tests.integration.store.builders import TTL, claimed, find, submit, sweep_spec
+from tests.integration.store.builders import TTL, find, submit, sweep_spec
 from tests.unit.dispatch.builders import GPU, node
 from workers.contract.group_events import Blame, Loss
 
@@ -32,22 +19,12 @@ DIED = Loss(
 NO_MEMORY = Loss(blame=Blame.POINT, code="out_of_memory", message="no room", is_final=True)
 
 
-@pytest.fixture
-def bench(engine: Engine) -> Bench:
-    return Bench(engine)
-
-
-def num_results(bench: Bench) -> int:
-    with bench.sessions.reading() as session:
-        return len(list(session.scalars(select(ResultRow.trial_id))))
-
-
 def test_a_sweep_runs_to_its_end_with_one_result_for_each_trial(bench: Bench) -> None:
     sweep = submit(bench.sessions, sweep_spec(batches=3, replicates=2))
     dispatcher, executor = bench.dispatcher()
     bench.finish(dispatcher, sweep.id)
     assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 12}
-    assert num_results(bench) == 12
+    assert bench.num_results() == 12
     assert [row.outcome for row in bench.attempts()] == [AttemptOutcome.SUCCEEDED] * 12
     assert len(executor.groups.started) == 2, "one set of processes for each replicate"
     assert [len(group.orders) for group in executor.groups.started] == [6, 6]
@@ -69,7 +46,7 @@ def test_a_schedule_that_is_due_is_started_and_measured(bench: Bench) -> None:
         schedule = schedules.create(session, spec, created_by="test")
     bench.time.pass_(58)
     dispatcher, _ = bench.dispatcher()
-    bench.until(dispatcher, lambda: num_results(bench) == 2)
+    bench.until(dispatcher, lambda: bench.num_results() == 2)
     with bench.sessions.reading() as session:
         (fired,) = schedules.decisions(session, schedule.id, limit=5).items
     assert fired.sweep_id is not None
@@ -95,7 +72,7 @@ def test_a_trial_whose_rank_died_is_tried_again_and_the_cause_is_kept(bench: Ben
     assert (first.outcome, second.outcome) == (AttemptOutcome.FAILED, AttemptOutcome.SUCCEEDED)
     assert (first.code, first.rank, first.signal, first.node) == ("rank_died", 1, 9, "n1")
     assert first.log_tail == "last line"
-    assert num_results(bench) == 1
+    assert bench.num_results() == 1
 
 
 def test_a_trial_that_keeps_losing_ranks_fails_past_its_budget(bench: Bench) -> None:
@@ -140,100 +117,6 @@ def test_a_trial_that_takes_longer_than_its_lease_is_kept_by_heartbeats(bench: B
     executor.measures = True
     bench.finish(dispatcher, sweep.id)
     assert len(bench.attempts()) == 1
-
-
-def test_a_dispatcher_that_slept_past_its_lease_writes_nothing_and_goes(bench: Bench) -> None:
-    submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    dispatcher, executor = bench.dispatcher()
-    executor.measures = False
-
-    def sleep_while_it_runs() -> None:
-        if executor.groups.started and executor.groups.last.orders:
-            executor.groups.last.finish()
-            bench.time.pass_(TTL.total_seconds() + 1)
-
-    executor.on_wait = sleep_while_it_runs
-    assert dispatcher.run() == EXIT_TRY_AGAIN
-    assert executor.groups.last.is_ended
-    assert num_results(bench) == 0
-
-
-def test_a_result_that_comes_after_another_took_over_is_refused(bench: Bench) -> None:
-    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    dispatcher, executor = bench.dispatcher()
-    executor.measures = False
-    bench.until(dispatcher, lambda: executor.groups.started and executor.groups.last.orders)
-    with bench.sessions.writing() as session:
-        (trial,) = bench.trials()
-        session.merge(trial).attempt += 1
-    executor.groups.last.finish()
-    assert dispatcher.turn()
-    assert num_results(bench) == 0
-    assert bench.states(sweep.id) == {TrialState.RUNNING: 1}
-
-
-def test_a_lease_that_was_taken_away_ends_its_ranks(bench: Bench) -> None:
-    submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    dispatcher, executor = bench.dispatcher()
-    executor.measures = False
-    bench.until(dispatcher, lambda: executor.groups.started and executor.groups.last.orders)
-    with bench.sessions.writing() as session:
-        (trial,) = bench.trials()
-        session.merge(trial).attempt += 1
-    bench.time.pass_(TTL.total_seconds() / 3)
-    dispatcher.turn()
-    assert executor.groups.last.is_ended
-
-
-def test_leases_that_others_let_expire_are_taken_back(bench: Bench) -> None:
-    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    claimed(bench.sessions, owner="gone", offer=offer_of(node()))
-    bench.time.pass_(TTL.total_seconds() + 1)
-    dispatcher, _ = bench.dispatcher()
-    bench.finish(dispatcher, sweep.id)
-    assert [row.outcome for row in bench.attempts()] == [
-        AttemptOutcome.EXPIRED,
-        AttemptOutcome.SUCCEEDED,
-    ]
-
-
-def hold_pool(bench: Bench, owner: str) -> None:
-    with bench.sessions.writing() as session:
-        assert fleet.lease_pool(session, "default", owner=owner, ttl=TTL)
-
-
-def test_a_second_dispatcher_of_a_pool_waits_until_the_first_is_gone(bench: Bench) -> None:
-    hold_pool(bench, str(Owner.of_this_process()))
-    dispatcher, executor = bench.dispatcher()
-    waits = 0
-
-    def count() -> None:
-        nonlocal waits
-        waits += 1
-        if waits == 20:
-            dispatcher.stop()
-
-    executor.on_wait = count
-    assert dispatcher.run() == EXIT_OK
-    assert waits == 20
-    assert executor.groups.started == []
-
-
-def test_an_owner_known_to_be_dead_loses_pool_and_trials_at_once(bench: Bench) -> None:
-    dead = str(Owner(host=Owner.of_this_process().host, pid=1, started="no", nonce="x"))
-    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    hold_pool(bench, dead)
-    claimed(bench.sessions, owner=dead, offer=offer_of(node()))
-    dispatcher, executor = bench.dispatcher()
-    executor.on_wait = lambda: (
-        dispatcher.stop() if find(bench.sessions, sweep.id).finished_at else None
-    )
-    assert dispatcher.run() == EXIT_OK
-    assert bench.time.elapsed < TTL.total_seconds() / 2
-    first, second = bench.attempts()
-    assert (first.outcome, second.outcome) == (AttemptOutcome.EXPIRED, AttemptOutcome.SUCCEEDED)
-    assert first.message is not None
-    assert dead in first.message
 
 
 def test_cancelling_reaches_the_ranks_within_a_second(bench: Bench) -> None:
@@ -295,87 +178,6 @@ def test_the_trial_of_a_node_that_left_is_moved(bench: Bench) -> None:
     assert (first.code, first.node) == ("host_lost", "a")
     assert second.outcome is AttemptOutcome.SUCCEEDED
     assert executor.groups.last.group_id.startswith("b-")
-
-
-def test_a_graceful_stop_finishes_what_runs_and_gives_back_what_does_not(bench: Bench) -> None:
-    sweep = submit(bench.sessions, sweep_spec(batches=2, degrees=(1,)))
-    dispatcher, executor = bench.dispatcher()
-    executor.measures = False
-
-    def stop_when_it_runs() -> None:
-        if executor.groups.started and executor.groups.last.orders:
-            dispatcher.stop()
-            executor.on_wait = lambda: setattr(executor, "measures", True)
-
-    executor.on_wait = stop_when_it_runs
-    assert dispatcher.run() == EXIT_OK
-    assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 1, TrialState.QUEUED: 1}
-    assert all(group.is_ended for group in executor.groups.started)
-    hold_pool(bench, "the next")
-
-
-def test_a_graceful_stop_does_not_wait_for_ever_and_charges_nothing(bench: Bench) -> None:
-    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    dispatcher, executor = bench.dispatcher()
-    executor.measures = False
-    executor.on_wait = lambda: (
-        dispatcher.stop()
-        if executor.groups.started and executor.groups.last.orders and bench.time.elapsed < 2
-        else None
-    )
-    assert dispatcher.run() == EXIT_OK
-    assert bench.states(sweep.id) == {TrialState.QUEUED: 1}
-    assert bench.trials()[0].num_charged == 0
-    assert [row.outcome for row in bench.attempts()] == [AttemptOutcome.RELEASED]
-
-
-class Flaky(Sessions):
-    """A database that does not answer while it is down."""
-
-    is_down = False
-
-    @contextmanager
-    def writing(self) -> Iterator[Session]:
-        if self.is_down:
-            raise OperationalError("BEGIN", {}, ConnectionError("no route"))
-        with super().writing() as session:
-            yield session
-
-
-def test_a_result_waits_for_a_database_that_comes_back_in_time(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
-    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
-    dispatcher, executor = bench.dispatcher(sessions=flaky)
-    executor.measures = False
-    bench.until(dispatcher, lambda: executor.groups.started and executor.groups.last.orders)
-    flaky.is_down = True
-    executor.measures = True
-    for _ in range(20):
-        assert dispatcher.turn()
-    flaky.is_down = False
-    bench.finish(dispatcher, sweep.id)
-    assert [row.outcome for row in bench.attempts()] == [AttemptOutcome.SUCCEEDED]
-
-
-def test_a_dispatcher_does_not_outlive_its_lease_while_the_database_is_down(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
-    submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
-    dispatcher, executor = bench.dispatcher(sessions=flaky)
-    executor.measures = False
-
-    def go_down() -> None:
-        flaky.is_down = bool(executor.groups.started and executor.groups.last.orders)
-
-    executor.on_wait = go_down
-    assert dispatcher.run() == EXIT_TRY_AGAIN
-    assert bench.time.elapsed < TTL.total_seconds()
-    assert executor.groups.last.is_ended
 
 
 def test_a_trial_that_was_put_back_has_its_whole_budget_again(bench: Bench) -> None:

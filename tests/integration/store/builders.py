@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from service.store import fleet, queue, sweeps
 from service.store.engine import Sessions
-from service.store.leases import Lease, Offer
+from service.store.leases import Failure, Lease, Offer
 from service.store.sweep import Sweep
 from tests.narrowing import block_of
 from tests.unit.analysis.trials import ENVIRONMENT, HARDWARE, steps, timing, trial
@@ -20,6 +20,14 @@ SHAPE = ModelShape.model_validate(
 )
 OFFER = Offer(hardware_key=HARDWARE.hardware_key, accelerator="Test CPU", num_slots=4)
 TTL = timedelta(seconds=30)
+FAILURE = Failure(
+    code="rank_lost",
+    message="rank 1 died",
+    rank=1,
+    signal=9,
+    node="node-1",
+    log_tail="last words\0 and half a \ud83d",
+)
 
 
 @dataclass
@@ -57,6 +65,9 @@ def sweep_spec(
         where=Where(accelerator=accelerator),
         tags=tags or {},
     )
+
+
+ONE_TRIAL = sweep_spec(batches=1, degrees=(2,))
 
 
 def submit(sessions: Sessions, spec: SweepSpec | None = None, *, seed: int = 1) -> Sweep:

@@ -8,8 +8,9 @@ from sqlalchemy import insert, select, update
 
 from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.schedules.spec import ScheduleSpec
-from service.store import fleet, judging, schedules
+from service.store import findings, fleet, judging, schedules
 from service.store.engine import Sessions
+from service.store.findings import FindingFilter, StoredFinding
 from service.store.judging import Judgement
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
@@ -111,6 +112,11 @@ class Nights:
                 assert schedule is not None
                 found.append(judging.judge(session, schedule, looked))
         return [one for one in found if one is not None]
+
+    def findings(self) -> list[StoredFinding]:
+        """All that there are, newest first."""
+        with self.sessions.reading() as session:
+            return list(findings.page(session, FindingFilter(), limit=100).items)
 
     def _row(
         self, trial_id: str, replicate: int, point: PointRow, *, name: str, of: OfNode

@@ -1,30 +1,23 @@
 """Findings on both databases: what nights show is judged once, grouped, and followed to its end."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from service.analysis.findings.classify import Cause
-from service.analysis.findings.evidence import OF_A_NODE, FindingKind
 from service.analysis.findings.states import Dismissal, FindingState
 from service.errors import ConflictError, NotFoundError
 from service.reports import bridges
 from service.store import findings, sweeps
-from service.store.engine import Sessions, create_engine
+from service.store.engine import Sessions
 from service.store.findings import FindingFilter, StoredFinding
 from service.store.history import RERUN_OF
 from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import POLICY, Nights, OfNode
-from tests.unit.analysis.findings import synthetic_fleet as truth
-from tests.unit.analysis.findings.synthetic_fleet import planted
 from tests.unit.analysis.trials import HARDWARE
 
 CONTROL_US = 50.0
-FIRST_NIGHT = 10
-SOME_NODES = slice(4, 21)
-"""Of the synthetic fleet: all that have a fault, and some that have none."""
 
 
 @pytest.fixture
@@ -50,13 +43,8 @@ def night(nights: Nights, slower: float = 1.0, *, control: float = 1.0) -> str:
     return nights.measure({"a": OfNode(steps, CONTROL_US * host * control)})
 
 
-def all_of(nights: Nights) -> list[StoredFinding]:
-    with nights.sessions.reading() as session:
-        return list(findings.page(session, FindingFilter(), limit=100).items)
-
-
 def only(nights: Nights) -> StoredFinding:
-    (found,) = all_of(nights)
+    (found,) = nights.findings()
     return found
 
 
@@ -71,7 +59,7 @@ def test_quiet_nights_are_judged_once_and_find_nothing(nights: Nights) -> None:
     (judged,) = nights.judge()
     assert (judged.num_nights, judged.num_series, judged.moved) == (21, 3, ())
     assert nights.judge() == []
-    assert all_of(nights) == []
+    assert nights.findings() == []
 
 
 def test_a_slow_down_is_suspected_confirmed_and_seen_to_recover(nights: Nights) -> None:
@@ -121,7 +109,7 @@ def test_a_swap_of_hardware_begins_a_new_series_with_a_bridge_and_no_finding(
     for _ in range(4):
         night(nights, 0.5)
     nights.judge()
-    assert all_of(nights) == []
+    assert nights.findings() == []
     with nights.sessions.reading() as session:
         (bridge,) = bridges.list_all(session, POLICY)
     assert (bridge.before, bridge.after) == (old, nights.hardware)
@@ -192,7 +180,7 @@ def test_pages_are_filtered_and_follow_each_other(nights: Nights) -> None:
     for direction in (1.2, 1.0, 0.8):
         night(nights, direction)
         nights.judge()
-    newest, oldest = all_of(nights)
+    newest, oldest = nights.findings()
     assert newest.created_at > oldest.created_at
     with nights.sessions.reading() as session:
         first = findings.page(session, FindingFilter(), limit=1)
@@ -202,71 +190,3 @@ def test_pages_are_filtered_and_follow_each_other(nights: Nights) -> None:
         assert findings.page(session, faded, limit=9).items == (oldest,)
         for none in (FindingFilter(policy="x"), FindingFilter(causes=(Cause.LINK,))):
             assert findings.page(session, none, limit=9).items == ()
-
-
-def test_a_fleets_faults_are_named_and_bit_equal_on_both_databases(
-    sqlite_url: str, postgresql_url: str
-) -> None:
-    told = [judged_fleet(url) for url in (sqlite_url, postgresql_url)]
-    assert told[0] == told[1]
-    of_kind = {kind: [one for one in told[0] if one.kind is kind] for kind in FindingKind}
-    (flaky,), (missing,) = of_kind[FindingKind.FLAKY], of_kind[FindingKind.MISSING]
-    assert (flaky.nodes, missing.nodes) == ((truth.FLAKY,), (truth.MISSING,))
-    assert missing.night_sweep_id == str(truth.MISSING_FROM - FIRST_NIGHT)
-    by_cause = {
-        cause: [one for one in told[0] if one.cause is cause and one.kind not in OF_A_NODE]
-        for cause in Cause
-    }
-    (slow,), (link,) = by_cause[Cause.NODE], by_cause[Cause.LINK]
-    assert (slow.nodes, link.nodes) == ((truth.SLOW,), (truth.BAD_LINK,))
-    (code,), (rollout,) = by_cause[Cause.CODE], by_cause[Cause.ROLL_OUT]
-    assert len(code.cases) == 1
-    assert len(code.nodes) >= 16
-    assert (rollout.covariate, set(rollout.nodes) <= set(truth.UPDATED)) == (
-        "driver 580.1",
-        True,
-    )
-    confirmed = [one for one in told[0] if one.state is FindingState.CONFIRMED]
-    assert sum(one.cause is Cause.UNEXPLAINED for one in confirmed) <= 3
-    assert by_cause[Cause.METHOD] == []
-
-
-def judged_fleet(url: str) -> list[StoredFinding]:
-    """Fifty nights of 17 nodes in a database, the last one judged; ids and times left out."""
-    engine = create_engine(url)
-    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
-    fleet = planted(seed=1)
-    made = Nights(
-        Sessions(engine, clock=clock),
-        clock,
-        num_cases=9,
-        communicating=frozenset((6, 7, 8)),
-    )
-    for number in range(FIRST_NIGHT, truth.NIGHTS):
-        if number == truth.NIGHTS - 1:
-            made.schedule()
-        made.measure(
-            {
-                name: OfNode(
-                    times[1:, number],
-                    times[0, number],
-                    "580.1" if name in truth.UPDATED and number >= truth.UPDATED_FROM else "570.0",
-                )
-                for name, times in list(zip(truth.NODES, fleet.times, strict=True))[SOME_NODES]
-                if not np.isnan(times[0, number])
-            }
-        )
-    made.judge()
-    number_of = {sweep_id: str(number) for number, sweep_id in enumerate(made.sweep_ids)}
-    found = [
-        replace(
-            one,
-            id="",
-            night_sweep_id=number_of[one.night_sweep_id],
-            last_good_sweep_id=number_of[one.last_good_sweep_id or ""],
-            judged_sweep_id=number_of[one.judged_sweep_id],
-        )
-        for one in all_of(made)
-    ]
-    engine.dispose()
-    return sorted(found, key=lambda one: (one.night_sweep_id, one.cause, one.nodes, one.cases))

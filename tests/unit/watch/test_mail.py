@@ -27,6 +27,13 @@ def test_what_is_not_taken_is_told_without_secrets() -> None:
     assert server.mails == []
 
 
+@pytest.mark.parametrize("url", ["smtp://me:hunter2@", "smtp://h:x", "http://h", "mail:25"])
+def test_a_setting_that_names_no_server_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(DeliveryError, match="TPSWEEP_SMTP_URL is neither smtp://") as refused:
+        mail.send(url, "x", sender="a@x", to="b@y")
+    assert "hunter2" not in str(refused.value)
+
+
 def test_no_server_is_told_with_the_setting() -> None:
     with pytest.raises(DeliveryError, match="TPSWEEP_SMTP_URL"):
         mail.send("", "x", sender="a@x", to="b@y")
