@@ -16,7 +16,7 @@ from service.store.engine import Sessions, create_engine
 from service.store.states import Announcement, WebhookKind
 from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import Nights, OfNode
-from tests.integration.watch.test_sender import is_signed, told
+from tests.integration.watch.telling import is_signed, told
 from tests.unit.cli.fake_server import Reply, serving
 from tests.waiting import wait_until
 

@@ -1,6 +1,5 @@
 """A finding that was told as confirmed, and that later nights do not bear out."""
 
-from datetime import UTC, datetime
 from email import message_from_string
 from json import loads
 from pathlib import Path
@@ -16,18 +15,17 @@ from service.store.finding_book import FindingBook
 from service.store.states import Announcement, WebhookKind
 from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import POLICY, Nights, OfNode
-from tests.integration.watch.test_sender import HOOK, place, sender, told
+from tests.integration.watch.telling import HOOK, place, sender, told
 from tests.unit.analysis.findings.test_tracking import group
-from tests.unit.cli.fake_server import Reply, serving
+from tests.unit.cli.fake_server import FakeServer
 from tests.unit.watch.fake_smtp import taking_mail
 
 CASE = "c1:x"
 
 
 @pytest.fixture
-def nights(sessions: Sessions) -> Nights:
-    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
-    return Nights(Sessions(sessions.engine, clock=clock), clock)
+def nights(timed: Sessions, clock: FakeClock) -> Nights:
+    return Nights(timed, clock)
 
 
 def shown(nights: Nights, *groups: Group) -> None:
@@ -46,9 +44,10 @@ def until_it_is_withdrawn(nights: Nights) -> None:
         shown(nights)
 
 
-def test_it_is_taken_back_where_it_was_told(nights: Nights, tmp_path: Path) -> None:
-    with serving() as receiver, taking_mail() as mails:
-        receiver.on(HOOK, Reply({}))
+def test_it_is_taken_back_where_it_was_told(
+    nights: Nights, receiver: FakeServer, tmp_path: Path
+) -> None:
+    with taking_mail() as mails:
         confirmed = (Announcement.CONFIRMED,)
         place(nights.sessions, receiver, events=confirmed)
         place(nights.sessions, None, kind=WebhookKind.EMAIL, events=confirmed, name="mail")
@@ -67,12 +66,12 @@ def test_it_is_taken_back_where_it_was_told(nights: Nights, tmp_path: Path) -> N
             assert deliveries.page(session, unaware.id, limit=9).items == ()
 
 
-def test_it_may_be_confirmed_and_taken_back_again(nights: Nights, tmp_path: Path) -> None:
-    with serving() as receiver:
-        receiver.on(HOOK, Reply({}))
-        place(nights.sessions, receiver)
-        for _ in range(2):
-            shown(nights, group(CASE, night=0))
-            until_it_is_withdrawn(nights)
-        sender(nights.sessions, tmp_path).look()
-        assert told(receiver) == ["finding.confirmed", "finding.withdrawn"] * 2
+def test_it_may_be_confirmed_and_taken_back_again(
+    nights: Nights, receiver: FakeServer, tmp_path: Path
+) -> None:
+    place(nights.sessions, receiver)
+    for _ in range(2):
+        shown(nights, group(CASE, night=0))
+        until_it_is_withdrawn(nights)
+    sender(nights.sessions, tmp_path).look()
+    assert told(receiver) == ["finding.confirmed", "finding.withdrawn"] * 2
