@@ -23,6 +23,8 @@ GRACE_S = 5
 BACKLOG = 2048
 CANNOT_START = 78
 """EX_CONFIG: starting again changes nothing until somebody changes the configuration."""
+NUM_OBJECTS = 10_000
+"""Made between two looks of the collector."""
 
 
 class StreamingServer(uvicorn.Server):
@@ -67,8 +69,18 @@ def serve(settings: Settings, engine: Engine, listening: socket.socket) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
     )
-    gc.freeze()  # what the imports left would make a full collection hold requests up for 0.1 s
+    spare_requests()
     StreamingServer(config, service.feed).run(sockets=[listening])
+
+
+def spare_requests() -> None:
+    """Keep the collector of cycles from holding requests up.
+
+    What the imports left would make a full collection take 0.1 s; and a page over thousands of
+    results makes more objects than the collector would by itself let pass between two looks.
+    """
+    gc.freeze()
+    gc.set_threshold(NUM_OBJECTS)
 
 
 def listen(host: str, port: int) -> socket.socket:

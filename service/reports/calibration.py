@@ -171,7 +171,9 @@ def series_of(stored: Stored, point: PointSpec) -> Series | None:
     """Trials of the same point at any batch; None where these are too few."""
     shape, which = point.model.nameless, _same_but_batch(point)
     if (shape, which) not in stored.series:
-        trials = [one for one in stored.trials(which) if one.spec.model.nameless == shape]
+        known = stored.trials(which)
+        same = {one for one in {trial.spec.model for trial in known} if one.nameless == shape}
+        trials = [one for one in known if one.spec.model in same]
         batches = sorted({one.spec.batch for one in trials})
         found = Series.of(trials, batches) if len(batches) >= FEWEST_POINTS else None
         stored.series[shape, which] = found

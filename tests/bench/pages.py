@@ -8,7 +8,6 @@ named is kept, and filled only where it is not there yet: filling takes minutes.
 """
 
 import argparse
-import gc
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from sqlalchemy import func, insert, select
 
+from service.api.__main__ import spare_requests
 from service.api.app import create_app
 from service.pages.routers import ROUTERS
 from service.settings import Settings
@@ -219,7 +219,7 @@ def served(database: Path, num_points: int) -> Iterator[tuple[Sessions, TestClie
     with TestClient(app, base_url="http://127.0.0.1:8321") as client:
         if is_new:
             bring_rest(client)
-        gc.freeze()  # as the server does
+        spare_requests()
         yield sessions, client
     engine.dispose()
 

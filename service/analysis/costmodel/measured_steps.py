@@ -103,10 +103,13 @@ def from_steps(steps: Sequence[tuple[PointSpec, float]], *, calibration: str) ->
 
 def _merged(steps: Sequence[tuple[PointSpec, float]]) -> Times:
     """The median of several readings of a point, which are not held out one by one."""
-    readings: dict[PointSpec, list[float]] = {}
+    named: dict[PointSpec, list[float]] = {}
     for spec, time_us in steps:
+        named.setdefault(spec, []).append(time_us)
+    readings: dict[PointSpec, list[float]] = {}
+    for spec, times_us in named.items():
         nameless = spec.model_copy(update={"model": spec.model.nameless})
-        readings.setdefault(nameless, []).append(time_us)
+        readings.setdefault(nameless, []).extend(times_us)
     return {spec: median(several) for spec, several in readings.items()}
 
 
