@@ -53,11 +53,6 @@ class Finding:
     covariate: str | None = None
     """Of a roll-out: its name and new value."""
 
-    @property
-    def num_shifts(self) -> int:
-        """Changes that it explains."""
-        return len(self.shifts)
-
 
 def classify(shifts: Iterable[Shift], fleet: Fleet) -> tuple[Finding, ...]:
     """Explain every change of level, in order of night."""

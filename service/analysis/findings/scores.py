@@ -18,11 +18,15 @@ from service.analysis.changepoints.robust import Values
 Flags = NDArray[np.bool_]
 
 FEWEST_PEERS = 5
+"""Nodes with a result, itself among them, whose median a node is held against."""
 SMALLEST_NOISE = 0.005
 """Of residuals: peers that agree better than this do so by chance."""
 LARGEST_Z, LARGEST_EFFECT = 3.5, 0.03
+"""Beyond both a node is off for a night: robust standard deviations, and share of the time."""
 NIGHTS, NIGHTS_OF_THEM = 5, 3
+"""It stands out where it was off on so many of the last nights,"""
 AT_ONCE = 0.10
+"""or by this share of the time on the night itself."""
 FLAKY_EFFECT, FLAKY_SHARE, FEWEST_FLAKY_NIGHTS = 0.04, 0.05, 3
 """A node is flaky where more than this share of its results, on so many nights, is this much above
 its peers'."""

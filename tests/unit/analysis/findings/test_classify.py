@@ -33,7 +33,7 @@ def shifts(nodes: str, cases: str, *, night: int = 20, effect: float = 0.05) -> 
 def test_where_changes_appear_says_their_cause(found: list[Shift], cause: Cause) -> None:
     (finding,) = classify(found, FLEET)
     assert finding.cause == cause
-    assert finding.num_shifts == len(found)
+    assert len(finding.shifts) == len(found)
 
 
 def test_no_changes_are_no_findings() -> None:
@@ -76,4 +76,4 @@ def test_opposite_directions_are_different_events() -> None:
 
 def test_every_change_is_in_exactly_one_finding() -> None:
     found = [*shifts("abcdef", "mlp"), *shifts("ab", "gemm attention"), *shifts("c", "gather")]
-    assert sum(finding.num_shifts for finding in classify(found, FLEET)) == len(found)
+    assert sum(len(finding.shifts) for finding in classify(found, FLEET)) == len(found)
