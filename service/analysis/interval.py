@@ -96,7 +96,7 @@ def _estimate(
 
 
 def _bootstrap_of_median(values: Sequence[float], rng: np.random.Generator) -> tuple[float, float]:
-    sample = np.asarray(values, dtype=np.float64)
+    sample = np.sort(np.asarray(values, dtype=np.float64))  # in whatever order rows were read
     picks = rng.integers(0, sample.size, size=(NUM_RESAMPLES, sample.size))
     medians = np.median(sample[picks], axis=1)
     low, high = np.quantile(medians, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))

@@ -5,12 +5,12 @@ from math import fsum, sqrt
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Of a sample of at least two, right but for its last bit; exactly 0 of equal values.
+    """Of a sample of at least two, right but for its last bit, which no order of them changes.
 
-    `statistics.stdev` rounds once, and for that goes by fractions: 20 times as long, of which a
-    page over hundreds of results would spend a fifth of its time.
+    Exactly 0 of equal values. `statistics.stdev` rounds once, and for that goes by fractions: 20
+    times as long, of which a page over hundreds of results would spend a fifth of its time.
     """
-    first, n = values[0], len(values)
-    from_first = [value - first for value in values]
-    centre = fsum(from_first) / n
-    return sqrt(fsum((one - centre) * (one - centre) for one in from_first) / (n - 1))
+    least, n = min(values), len(values)
+    from_least = [value - least for value in values]
+    centre = fsum(from_least) / n
+    return sqrt(fsum((one - centre) * (one - centre) for one in from_least) / (n - 1))

@@ -98,3 +98,10 @@ def test_the_unit_of_time_does_not_matter(values: list[float], unit: float) -> N
     assert plain.high is not None
     assert scaled.low == pytest.approx(plain.low * unit, rel=1e-6)
     assert scaled.high == pytest.approx(plain.high * unit, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [5, 15])
+def test_the_order_of_the_replicates_makes_no_difference(count: int) -> None:
+    values = np.random.default_rng(4).lognormal(5, SPREAD, count).tolist()
+    found = [estimate(each, rng=np.random.default_rng(1)) for each in (values, values[::-1])]
+    assert found[0] == found[1]
