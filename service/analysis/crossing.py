@@ -17,6 +17,7 @@ does not hold is open, and where both are nothing is claimed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from math import exp, log
 from typing import Self
@@ -29,6 +30,9 @@ from service.analysis.interval import Estimate
 
 PARTS = 4
 """Straight pieces of a curve between two measured batches."""
+
+_NUM_REMEMBERED = 1000
+"""Series whose crossing need not be sought again: people look at the same ones many times."""
 
 
 class Outcome(StrEnum):
@@ -98,6 +102,11 @@ class Crossing:
 
 def find_crossing(curves: Sequence[Curve]) -> Crossing | None:
     """Judge the curves of one series; None where there are fewer than two batches."""
+    return _find_crossing(tuple(curves))
+
+
+@lru_cache(_NUM_REMEMBERED)
+def _find_crossing(curves: tuple[Curve, ...]) -> Crossing | None:
     batches = sorted({batch for curve in curves for batch in curve.batches})
     if len(batches) < 2:  # noqa: PLR2004 - a line needs two points
         return None

@@ -32,7 +32,7 @@ from workers.contract.point import PointSpec
 from workers.contract.probe import CopyProbe, GemmProbe
 from workers.contract.shapes import ModelShape
 
-MOST_TRIALS = 500
+MOST_TRIALS = 250
 """Of one selection that are read, the newest: more would take seconds, and say little."""
 
 Kind = tuple[int, CollectiveImpl, Block, Phase, Dtype]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from statistics import median
 from typing import Self
@@ -19,6 +19,7 @@ from service.analysis.costmodel.prediction import Basis, Prediction, spread_of, 
 FEWEST_POINTS = 3
 SPARSE = 8.5
 """Neighbours farther apart than this factor are bridged by the fitted curve."""
+_NUM_REMEMBERED = 500
 _SPIKE = math.log(1.2)
 """A point this far above both neighbours was disturbed: time falls again with a larger message."""
 
@@ -45,7 +46,16 @@ class TimeCurve:
         ]
         if len(merged) < FEWEST_POINTS:
             raise ValueError(f"{len(merged)} sizes are no curve; {FEWEST_POINTS} are the fewest")
-        return cls(tuple(s for s, _ in merged), tuple(t for _, t in merged), calibration)
+        sizes, times_us = tuple(s for s, _ in merged), tuple(t for _, t in merged)
+        return cls._known(sizes, times_us, calibration)
+
+    @classmethod
+    @lru_cache(_NUM_REMEMBERED)
+    def _known(
+        cls, sizes: tuple[float, ...], times_us: tuple[float, ...], calibration: str
+    ) -> Self:
+        """The same object for the same points, since what it finds out of them is kept in it."""
+        return cls(sizes, times_us, calibration)
 
     def predict(self, size: float) -> Prediction:
         """Time of a message. Rises with size, never negative; beyond the range it is labelled."""

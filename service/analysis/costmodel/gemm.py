@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import median
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ _ROWS = tuple(sorted({round(2 ** (half / 2)) for half in range(61)}))
 """At which a product is predicted, so as to rise in between."""
 _HUBER = 0.1
 _ROUNDS = 20
+_NUM_REMEMBERED = 100
+"""Fits that need not be made again: calibrations are few, and asked for often."""
 
 
 class Work(NamedTuple):
@@ -179,6 +181,11 @@ def fit_products(
 
 def fit_roofline(works: Sequence[Work], times_us: Sequence[float]) -> Roofline:
     """Fit in relative error, outliers losing weight; `works` are what was done in each time."""
+    return _fit_roofline(tuple(works), tuple(times_us))
+
+
+@lru_cache(_NUM_REMEMBERED)
+def _fit_roofline(works: tuple[Work, ...], times_us: tuple[float, ...]) -> Roofline:
     terms = np.array(works, float)
     overhead, per_flop, per_byte = fit_relative(terms, times_us, huber=_HUBER, rounds=_ROUNDS)
     return Roofline(overhead, _rate(per_flop), _rate(per_byte))
