@@ -72,16 +72,31 @@ class Sender:
                 if delivery is None:
                     return False
                 webhook, now = webhooks.find(session, delivery.webhook_id), db_time(session)
-                body = delivery.body or messages.compose(
-                    session, delivery, webhook, sender=self._settings.smtp_from
-                )
-                deliveries.keep_body(session, delivery.id, body)
+            body = delivery.body or self._compose(delivery, webhook)
         except SQLAlchemyError as error:
             _log_unsent(error)
             return False
-        self._spoken_to.add(_host(webhook))
-        Thread(target=self._finish, args=(webhook, delivery, body, now), daemon=True).start()
+        if body is not None:
+            self._spoken_to.add(_host(webhook))
+            Thread(target=self._finish, args=(webhook, delivery, body, now), daemon=True).start()
         return True
+
+    def _compose(self, delivery: Delivery, webhook: Webhook) -> str | None:
+        """What is sent, at this attempt and later ones; None where it cannot be said.
+
+        That is a failed attempt of this message, and keeps no other waiting.
+        """
+        try:
+            with self._sessions.writing() as session:
+                body = messages.compose(session, delivery, webhook, sender=self._settings.smtp_from)
+                deliveries.keep_body(session, delivery.id, body)
+        except SQLAlchemyError:
+            raise
+        except Exception as error:
+            log.exception("message_not_composed", delivery_id=delivery.id)
+            self._settle(delivery, f"the message could not be composed: {type(error).__name__}")
+            return None
+        return body
 
     def _finish(self, webhook: Webhook, delivery: Delivery, body: str, now: datetime) -> None:
         try:

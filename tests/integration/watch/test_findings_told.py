@@ -5,11 +5,12 @@ from email import message_from_string
 from pathlib import Path
 
 import numpy as np
+from sqlalchemy import text
 
 from service.store import deliveries
 from service.store.deliveries import RETRY_AFTER
 from service.store.engine import Sessions
-from service.store.states import Announcement, WebhookKind
+from service.store.states import Announcement, DeliveryState, WebhookKind
 from service.watch.judge import Judge
 from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import Nights, OfNode
@@ -63,6 +64,22 @@ def test_slack_and_mail_say_the_same_in_words(
     texts = [json.loads(posted.body)["text"], str(mail.get_payload(decode=True))]
     for part in ("slower on a", "How sure:", "Last good:", "Measure it again:", "software"):
         assert all(part in text for text in texts)
+
+
+def test_a_finding_that_cannot_be_read_keeps_no_other_message_waiting(
+    timed: Sessions, clock: FakeClock, receiver: FakeServer, tmp_path: Path
+) -> None:
+    webhook = place(timed, receiver, events=(Announcement.CONFIRMED,))
+    story(timed, clock)
+    with timed.writing() as session:
+        session.execute(text("UPDATE findings SET members = '[{\"of\": 2031}]'"))
+        deliveries.queue_test(session, webhook)
+    assert sender(timed, tmp_path).look() == 2
+    assert told(receiver) == ["test"]
+    with timed.reading() as session:
+        unsaid, _ = sorted(deliveries.page(session, webhook.id, limit=9).items, key=lambda d: d.id)
+    assert unsaid.state is DeliveryState.PENDING
+    assert unsaid.error == "the message could not be composed: ValidationError"
 
 
 def test_a_disabled_place_is_told_nothing(
