@@ -210,8 +210,14 @@ def _changes(series: CaseSeries, verdict: Verdict) -> Iterator[SeriesChangeRepor
     yield from (_change(one, series.raw, Measure.RAW) for one in raw)
     if series.normalised is not None:
         for one in detect(series.normalised).change_points:
-            if all(abs(one.index - other.index) > SAME_CHANGE for other in raw):
+            if not any(_is_same(one, other) for other in raw):
                 yield _change(one, series.normalised, Measure.NORMALISED)
+
+
+def _is_same(one: ChangePoint, other: ChangePoint) -> bool:
+    """Whether both measures show it: near in time, and in the same direction."""
+    is_near = abs(one.index - other.index) <= SAME_CHANGE
+    return is_near and (one.effect_relative < 0) == (other.effect_relative < 0)
 
 
 def _change(point: ChangePoint, values: Nights, measure: Measure) -> SeriesChangeReport:

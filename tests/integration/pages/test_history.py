@@ -88,3 +88,20 @@ def test_a_history_is_of_a_schedule_a_node_and_the_days_that_are_asked(
     assert (missing.status_code, "on node &#39;c&#39;" in missing.text) == (404, True)
     assert browser.get("/history?case=p1:none&hardware=h1:none").status_code == 404
     assert browser.get(f"{asked}&since=yesterday").status_code == 422
+
+
+def test_a_case_that_is_faster_on_a_host_that_is_slower_is_told_as_both(
+    browser: Browser, sessions: Sessions
+) -> None:
+    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+    nights = Nights(Sessions(sessions.engine, clock=clock), clock)
+    rng = np.random.default_rng(3)
+    for number in range(NUM_NIGHTS):
+        step, control = (1.0, 1.0) if number < CHANGED else (1.06, 1.12)
+        step_us = 100 * step * (1 + 0.003 * rng.standard_normal())
+        nights.measure({"a": OfNode((step_us,), 50 * control)})
+    of = case_of(browser, nights.sweep_ids[0])
+    asked = urlencode({"spec_key": of["case"], "hardware_key": of["hardware"]})
+    changes = browser.http.get(f"/v1/series?{asked}").json()["changes"]
+    found = [(one["measure"], one["index"], one["effect_relative"] > 0) for one in changes]
+    assert found == [("raw", CHANGED, True), ("normalised", CHANGED, False)]
