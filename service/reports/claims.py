@@ -10,7 +10,7 @@ from service.store import curves, results
 from service.store.result_filter import ResultFilter
 from workers.contract.sweep import SweepSpec
 
-MOST_POINTS = 300
+MOST_POINTS = 150
 NOT_YET = "not measured here yet"
 MEASURED_TOO = frozenset({1, 2, 3, 4, 8, 12, 13, 28})
 """Claims that arithmetic decides and a real step has to confirm."""

@@ -6,7 +6,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis.control import NoiseGrade
-from service.analysis.findings.history import history_of
+from service.analysis.findings.history import raw_history_of
 from service.analysis.findings.standing import Basis, NodeStanding, standings
 from service.errors import NotFoundError
 from service.reports.finding import NightReport
@@ -66,8 +66,9 @@ def list_all(session: Session, *, policy: str | None, num_nights: int) -> tuple[
 def _of_policy(session: Session, policy: str, *, num_nights: int) -> list[FleetReport]:
     nights = history.nights(session, policy, limit=num_nights)
     found = []
-    for hardware_key, readings in sorted(history.readings(session, nights).items()):
-        judged = standings(history_of(readings, num_nights=len(nights)), readings)
+    by_hardware = history.readings(session, nights, with_versions=False)
+    for hardware_key, readings in sorted(by_hardware.items()):
+        judged = standings(raw_history_of(readings, num_nights=len(nights)), readings)
         nodes = [_node(one, nights) for one in judged.nodes]
         nodes.sort(key=lambda one: (-(one.newest_score or 0.0), one.node))
         found.append(

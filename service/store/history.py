@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
-from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy import Select, func, null, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.analysis.findings.history import Reading
@@ -124,9 +124,16 @@ def nights_of_hardware(session: Session, of: Sequence[Night]) -> Mapping[str, se
 
 
 def readings(
-    session: Session, of: Sequence[Night], *, spec_key: str | None = None
+    session: Session,
+    of: Sequence[Night],
+    *,
+    spec_key: str | None = None,
+    with_versions: bool = True,
 ) -> Mapping[str, list[Reading]]:
-    """What was measured on these nights, of one case or all, by hardware_key."""
+    """What was measured on these nights, of one case or all, by hardware_key.
+
+    Versions stand in a document of each result, which is the dearest part to read.
+    """
     night_of = {night.sweep_id: number for number, night in enumerate(of)}
     night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
     chosen = (
@@ -138,7 +145,7 @@ def readings(
             ResultRow.step_time_us,
             ResultRow.compute_time_us,
             ResultRow.control,
-            ResultRow.environment,
+            ResultRow.environment if with_versions else null().label("environment"),
             PointRow.tp_degree,
         )
         .join(PointRow, PointRow.id == ResultRow.point_id)
@@ -159,7 +166,7 @@ def readings(
                     step_us=row.step_time_us, compute_us=row.compute_time_us
                 ),
                 control=row.control,
-                versions=_versions(row.environment),
+                versions=_versions(row.environment) if with_versions else {},
             )
         )
     return found

@@ -85,6 +85,23 @@ def history_of(readings: Sequence[Reading], *, num_nights: int) -> History:
     return History(num_nights=num_nights, series=ordered, fleet=fleet)
 
 
+def raw_history_of(readings: Sequence[Reading], *, num_nights: int) -> History:
+    """The same of step times as they were measured alone: all that nodes' standings rest on."""
+    places = _places(readings)
+    groups: dict[tuple[str, str], list[Reading]] = defaultdict(list)
+    for one in readings:
+        groups[places[one.node], one.case].append(one)
+    series = (
+        CaseSeries(node, case, _nights(groups[node, case], num_nights), None)
+        for node, case in sorted(groups)
+    )
+    kinds = _kinds(readings)
+    fleet = Fleet(
+        nodes=tuple(sorted({*places.values()})), cases={case: kinds[case] for case in sorted(kinds)}
+    )
+    return History(num_nights=num_nights, series=tuple(series), fleet=fleet)
+
+
 def _places(readings: Iterable[Reading]) -> dict[str, str]:
     """Where each node's results belong."""
     nights: dict[str, set[int]] = defaultdict(set)

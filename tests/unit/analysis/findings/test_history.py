@@ -4,7 +4,12 @@ import pytest
 
 from service.analysis.control import ControlSummary, ControlTime
 from service.analysis.findings.fleet import CaseKind, Rollout
-from service.analysis.findings.history import SEVERAL_NODES, Reading, history_of
+from service.analysis.findings.history import (
+    SEVERAL_NODES,
+    Reading,
+    history_of,
+    raw_history_of,
+)
 
 
 def reading(
@@ -38,6 +43,16 @@ def test_the_hosts_slowness_is_divided_out() -> None:
 def test_without_a_control_on_every_trial_nothing_is_normalised() -> None:
     history = history_of([reading(0), reading(1, gemm_us=None)], num_nights=2)
     assert [one.normalised for one in history.series if one.case == "mlp"] == [None]
+
+
+def test_the_raw_history_is_that_part_of_the_whole_one() -> None:
+    readings = [reading(night, node, step_us=100 + night) for night in range(3) for node in "ab"]
+    readings.append(reading(7, "seldom"))
+    raw = raw_history_of(readings, num_nights=9)
+    whole = history_of(readings, num_nights=9)
+    own = tuple(replace(one, normalised=None) for one in whole.series if one.case == "mlp")
+    assert (raw.series, raw.fleet.nodes) == (own, whole.fleet.nodes)
+    assert raw.fleet.cases == {"mlp": whole.fleet.cases["mlp"]}
 
 
 def test_nodes_that_measure_now_and_then_are_one_series() -> None:

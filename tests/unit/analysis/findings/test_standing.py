@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from service.analysis.control import ControlSummary, ControlTime, NoiseGrade
-from service.analysis.findings.history import Reading, history_of
+from service.analysis.findings.history import Reading, raw_history_of
 from service.analysis.findings.standing import Basis, Standings, standings
 
 NIGHTS = 30
@@ -30,7 +30,7 @@ def judged(nodes: str, *, slow: str = "", from_night: int = 20, until: int = NIG
         for is_slow in [node in slow and night >= from_night]
         if node != "z" or night < until
     ]
-    return standings(history_of(readings, num_nights=NIGHTS), readings)
+    return standings(raw_history_of(readings, num_nights=NIGHTS), readings)
 
 
 def test_a_slow_node_stands_out_among_its_peers() -> None:
