@@ -217,7 +217,7 @@ def _changes(series: CaseSeries, verdict: Verdict) -> Iterator[SeriesChangeRepor
 def _is_same(one: ChangePoint, other: ChangePoint) -> bool:
     """Whether both measures show it: near in time, and in the same direction."""
     is_near = abs(one.index - other.index) <= SAME_CHANGE
-    return is_near and (one.effect_relative < 0) == (other.effect_relative < 0)
+    return is_near and (one.after < one.before) == (other.after < other.before)
 
 
 def _change(point: ChangePoint, values: Nights, measure: Measure) -> SeriesChangeReport:
