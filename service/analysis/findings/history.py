@@ -59,47 +59,57 @@ class History:
 def history_of(readings: Sequence[Reading], *, num_nights: int) -> History:
     """Arrange readings of one hardware, at least one, as series; in an order of their own."""
     places = _places(readings)
-    groups: dict[tuple[str, str], list[Reading]] = defaultdict(list)
     controls: dict[tuple[str, str], list[Reading]] = defaultdict(list)
     for one in readings:
-        groups[places[one.node], one.case].append(one)
         if one.control is not None:
             name = f"control {one.control.version} on {one.num_ranks}"
             controls[places[one.node], name].append(one)
     series = [
         CaseSeries(node, case, _nights(group, num_nights), _normalised(group, num_nights))
-        for (node, case), group in groups.items()
+        for (node, case), group in _by_case(readings, places).items()
     ]
     series += [
         CaseSeries(node, case, _control_nights(group, num_nights), None)
         for (node, case), group in controls.items()
     ]
-    nodes = tuple(sorted({*places.values()}))
     kinds = {case: CaseKind.CONTROL for _, case in controls} | _kinds(readings)
-    fleet = Fleet(
-        nodes=nodes,
-        cases={case: kinds[case] for case in sorted(kinds)},
-        rollouts=tuple(_rollouts(readings, places)),
-    )
-    ordered = tuple(sorted(series, key=lambda one: (one.node, one.case)))
-    return History(num_nights=num_nights, series=ordered, fleet=fleet)
+    fleet = _fleet(places, kinds, rollouts=tuple(_rollouts(readings, places)))
+    return History(num_nights=num_nights, series=_ordered(series), fleet=fleet)
 
 
 def raw_history_of(readings: Sequence[Reading], *, num_nights: int) -> History:
     """The same of step times as they were measured alone: all that nodes' standings rest on."""
     places = _places(readings)
+    series = (
+        CaseSeries(node, case, _nights(group, num_nights), None)
+        for (node, case), group in _by_case(readings, places).items()
+    )
+    fleet = _fleet(places, _kinds(readings))
+    return History(num_nights=num_nights, series=_ordered(series), fleet=fleet)
+
+
+def _by_case(
+    readings: Iterable[Reading], places: Mapping[str, str]
+) -> dict[tuple[str, str], list[Reading]]:
+    """By place and case: each is a series."""
     groups: dict[tuple[str, str], list[Reading]] = defaultdict(list)
     for one in readings:
         groups[places[one.node], one.case].append(one)
-    series = (
-        CaseSeries(node, case, _nights(groups[node, case], num_nights), None)
-        for node, case in sorted(groups)
+    return groups
+
+
+def _ordered(series: Iterable[CaseSeries]) -> tuple[CaseSeries, ...]:
+    return tuple(sorted(series, key=lambda one: (one.node, one.case)))
+
+
+def _fleet(
+    places: Mapping[str, str], kinds: Mapping[str, CaseKind], rollouts: tuple[Rollout, ...] = ()
+) -> Fleet:
+    return Fleet(
+        nodes=tuple(sorted({*places.values()})),
+        cases={case: kinds[case] for case in sorted(kinds)},
+        rollouts=rollouts,
     )
-    kinds = _kinds(readings)
-    fleet = Fleet(
-        nodes=tuple(sorted({*places.values()})), cases={case: kinds[case] for case in sorted(kinds)}
-    )
-    return History(num_nights=num_nights, series=tuple(series), fleet=fleet)
 
 
 def _places(readings: Iterable[Reading]) -> dict[str, str]:
