@@ -24,17 +24,27 @@ from sqlalchemy.orm import Session
 from service.analysis.control import ControlSummary
 from service.analysis.summary import TrialSummary
 from service.errors import NotFoundError
+from service.store import result_rows
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.pages import Page, cut, decode_cursor
 from service.store.result_filter import ResultFilter, about_points, about_results
-from service.store.result_rows import NEWEST_FIRST, NUM_FILTERS, OF_BLOCKS, chosen_newest, matching
+from service.store.result_rows import NUM_FILTERS, OF_BLOCKS, matching
 from workers.contract.axes import GroupKind
 from workers.contract.hardware import Environment, Hardware
 from workers.contract.host_state import HostState
 from workers.contract.point import PointSpec
 from workers.contract.trial import Proof
+
+_UNREAD = frozenset({"devices", "step_time_us", "compute_time_us", "control"})
+"""Devices, which nobody lists, and what the summary has too."""
+_COLUMNS: result_rows.Columns = (
+    *(column for column in ResultRow.__table__.c if column.name not in _UNREAD),
+    PointRow.spec,
+    PointRow.paired_with,
+    HardwareRow.facts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +119,7 @@ def measured(
     session: Session, which: ResultFilter, *, newest: int | None = None
 ) -> list[MeasuredTrial]:
     """Every trial that matches, by point and replicate; or so many of the newest sweeps."""
-    chosen, parameters = _trials(which.asked), which.parameters
-    if newest is not None:
-        chosen, parameters = _newest(which.asked), {**parameters, "newest": newest}
-    rows = session.connection().execute(chosen, parameters)
-    return [_measured(row) for row in rows]
+    return [_measured(row) for row in result_rows.found(session, _COLUMNS, which, newest=newest)]
 
 
 def count(session: Session, which: ResultFilter, *, at_most: int) -> int:
@@ -153,28 +159,6 @@ def _by_point(trials: Iterable[MeasuredTrial]) -> tuple[MeasuredPoint, ...]:
     groups = itertools.groupby(trials, key=lambda trial: trial.point_id)
     points = ((point_id, tuple(group)) for point_id, group in groups)
     return tuple(MeasuredPoint(point_id, group[0].sweep_id, group) for point_id, group in points)
-
-
-@lru_cache(NUM_FILTERS)
-def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    return _wide().where(*matching(asked))
-
-
-@lru_cache(NUM_FILTERS)
-def _newest(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    return chosen_newest(_wide(), asked)
-
-
-def _wide() -> Select[*tuple[object, ...]]:
-    """Return every column but the devices, which nobody lists, and what the summary has too."""
-    unread = {"devices", "step_time_us", "compute_time_us", "control"}
-    columns = [column for column in ResultRow.__table__.c if column.name not in unread]
-    return (
-        select(*columns, PointRow.spec, PointRow.paired_with, HardwareRow.facts)
-        .join(PointRow, PointRow.id == ResultRow.point_id)
-        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .order_by(*NEWEST_FIRST)
-    )
 
 
 @lru_cache(NUM_FILTERS)

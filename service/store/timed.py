@@ -1,18 +1,17 @@
 """What trials took, thousands of them at once: the few columns of results that are compared."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from service.analysis.control import ControlSummary
 from service.analysis.summary import share_of_communication
+from service.store import result_rows
 from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.result_filter import ResultFilter
-from service.store.result_rows import NEWEST_FIRST, NUM_FILTERS, chosen_newest, matching
 from service.store.results import MeasuredTrial
 from workers.contract.axes import GroupKind
 from workers.contract.hardware import Environment, Hardware
@@ -52,52 +51,32 @@ class TimedTrial:
         return share_of_communication(step_us=self.step_time_us, compute_us=self.compute_time_us)
 
 
+_COLUMNS: result_rows.Columns = (
+    ResultRow.trial_id,
+    ResultRow.point_id,
+    ResultRow.sweep_id,
+    ResultRow.replicate,
+    ResultRow.group_kind,
+    PointRow.spec,
+    ResultRow.spec_key,
+    ResultRow.hardware_key,
+    HardwareRow.facts,
+    ResultRow.link_class,
+    ResultRow.node,
+    ResultRow.step_time_us,
+    ResultRow.compute_time_us,
+    ResultRow.control,
+    ResultRow.environment,
+    ResultRow.quality,
+)
+
 Timed = TimedTrial | MeasuredTrial
 """Whatever has a step time, and what it was measured with."""
 
 
 def timed(session: Session, which: ResultFilter, *, newest: int | None = None) -> list[TimedTrial]:
     """The trials that `results.measured` finds, in its order."""
-    chosen, parameters = _trials(which.asked), which.parameters
-    if newest is not None:
-        chosen, parameters = _newest(which.asked), {**parameters, "newest": newest}
-    return [_timed(row) for row in session.connection().execute(chosen, parameters)]
-
-
-@lru_cache(NUM_FILTERS)
-def _trials(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    return _narrow().where(*matching(asked))
-
-
-@lru_cache(NUM_FILTERS)
-def _newest(asked: frozenset[str]) -> Select[*tuple[object, ...]]:
-    return chosen_newest(_narrow(), asked)
-
-
-def _narrow() -> Select[*tuple[object, ...]]:
-    return (
-        select(
-            ResultRow.trial_id,
-            ResultRow.point_id,
-            ResultRow.sweep_id,
-            ResultRow.replicate,
-            ResultRow.group_kind,
-            PointRow.spec,
-            ResultRow.spec_key,
-            ResultRow.hardware_key,
-            HardwareRow.facts,
-            ResultRow.link_class,
-            ResultRow.node,
-            ResultRow.step_time_us,
-            ResultRow.compute_time_us,
-            ResultRow.control,
-            ResultRow.environment,
-            ResultRow.quality,
-        )
-        .join(PointRow, PointRow.id == ResultRow.point_id)
-        .join(HardwareRow, HardwareRow.hardware_key == ResultRow.hardware_key)
-        .order_by(*NEWEST_FIRST)
-    )
+    return [_timed(row) for row in result_rows.found(session, _COLUMNS, which, newest=newest)]
 
 
 def _timed(row: Row[*tuple[object, ...]]) -> TimedTrial:
