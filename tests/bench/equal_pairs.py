@@ -2,14 +2,17 @@
 
 import random
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from service.analysis.summary import TrialSummary, summarise
 from service.store.results import MeasuredTrial
 from tests.bench.planted_rank import Plant, PlantedRank
+from tests.bench.ratios import say
 from tests.narrowing import block_of
 from workers.contract.axes import Block, Phase
 from workers.contract.hardware import NodeFacts
@@ -33,18 +36,54 @@ class Size:
     num_groups: int
     """Sets of processes for each pair."""
     num_pairs: int
-    """Pairs of equal points that one series measures."""
+    """Pairs of equal points that one series measures, for `max_time_s` each."""
     num_planted: int
-    """Pairs with each plant, measured in the same sets as the equal ones."""
+    """Pairs with each plant, and further equal ones, in the same sets for `planted_time_s`."""
     max_time_s: float
     """For each point of a pair in one set."""
+    planted_time_s: float
+
+
+class Kind(NamedTuple):
+    """What is planted in a pair, and whether it is measured for the longer time."""
+
+    plant: Plant
+    is_long: bool = True
+
+    @property
+    def equal(self) -> "Kind":
+        """Without a plant."""
+        return self._replace(plant=Plant.NOTHING)
+
+
+BRIEF = Kind(Plant.NOTHING, is_long=False)
+KINDS = (BRIEF, *map(Kind, Plant))
 
 
 Pair = list[tuple[MeasuredTrial, MeasuredTrial]]
 """Both points in each set of processes."""
 
-Series = Mapping[Plant, Sequence[Pair]]
+Series = Mapping[Kind, Sequence[Pair]]
 """What one series of sets measured; the pairs of one place have one point, whatever is planted."""
+
+
+def measure(size: Size) -> list[Series]:
+    """Measure all series, and say after each how far it is."""
+    began = time.perf_counter()
+    measured: list[Series] = []
+    for number in range(size.num_series):
+        measured.append(measure_series(size, number))
+        so_far_s = time.perf_counter() - began
+        per_series_s = so_far_s / len(measured)
+        say(
+            "honesty",
+            what="measured",
+            series=f"{len(measured)} of {size.num_series}",
+            seconds=round(so_far_s),
+            seconds_left=round(per_series_s * (size.num_series - len(measured))),
+            per_pair_with_starts=round(per_series_s / sum(map(len, measured[-1].values())), 1),
+        )
+    return measured
 
 
 def measure_series(size: Size, number: int) -> Series:
@@ -53,26 +92,25 @@ def measure_series(size: Size, number: int) -> Series:
     Every set takes them in another order, so that a plant does not always follow the same pair.
     """
     node = probe_node("here", address="127.0.0.1", num_cpu_slots=2)
-    counts = {Plant.NOTHING: size.num_pairs}
-    counts |= dict.fromkeys((Plant.COMPUTE, Plant.DELAY), size.num_planted)
-    measured: dict[Plant, list[Pair]] = {
-        plant: [[] for _ in range(count)] for plant, count in counts.items()
+    counts = {kind: size.num_planted if kind.is_long else size.num_pairs for kind in KINDS}
+    measured: dict[Kind, list[Pair]] = {
+        kind: [[] for _ in range(count)] for kind, count in counts.items()
     }
-    trials = [(plant, place) for plant, count in counts.items() for place in range(count)]
+    trials = [(kind, place) for kind, count in counts.items() for place in range(count)]
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs:
         for replicate in range(size.num_groups):
             random.Random(f"{number}/{replicate}").shuffle(trials)
             with LocalGroup(
                 size=2, degrees=(2,), node=node, log_dir=Path(logs), rank_class=PlantedRank
             ) as group:
-                for plant, place in trials:
-                    told = order(place, size, plant=plant, series=number, replicate=replicate)
+                for kind, place in trials:
+                    told = order(place, size, kind=kind, series=number, replicate=replicate)
                     found = both(group.measure(told), told, series=number, node=node)
-                    measured[plant][place].append(found)
+                    measured[kind][place].append(found)
     return measured
 
 
-def order(place: int, size: Size, *, plant: Plant, series: int, replicate: int) -> TrialOrder:
+def order(place: int, size: Size, *, kind: Kind, series: int, replicate: int) -> TrialOrder:
     """A pair of one point with itself; each pair of a series has a batch of its own."""
     point = PointSpec(
         model=ModelShape.model_validate(SHAPE),
@@ -83,13 +121,16 @@ def order(place: int, size: Size, *, plant: Plant, series: int, replicate: int) 
         seq=1,
     )
     return TrialOrder(
-        trial_id=f"{series}-{plant}-{place}-{replicate}",
+        trial_id=f"{series}-{KINDS.index(kind)}-{place}-{replicate}",
         attempt=1,
         replicate=replicate,
         point=point,
         pair_point=point,
-        sampling=Sampling(target_rel_ci=1e-6, max_time_s=size.max_time_s),
-        seed=plant.seed,
+        sampling=Sampling(
+            target_rel_ci=1e-6,
+            max_time_s=size.planted_time_s if kind.is_long else size.max_time_s,
+        ),
+        seed=kind.plant.seed,
         deadline_s=120,
     )
 
