@@ -7,10 +7,13 @@ from itertools import cycle
 from typing import Final
 
 import numpy as np
+from sqlalchemy import insert, select
 
 from service.analysis.schedules.spec import TAG, ScheduleSpec
 from service.store import fleet, schedules, sweeps
 from service.store.engine import Sessions
+from service.store.ids import new_ids
+from service.store.models.finding import FindingRow
 from tests.bench import bulk_results
 from tests.bench.bulk_results import Conditions, Kind
 from tests.integration.store.builders import FakeClock
@@ -168,3 +171,16 @@ def _planted(night: int) -> Callable[[str], float]:
         return rolled_out * (1.09 if is_slow else 1.0)
 
     return slower
+
+
+def repeat_findings(sessions: Sessions, num_findings: int) -> None:
+    """As many as years bring, of those that were found. ValueError where none was."""
+    with sessions.writing() as session:
+        rows = [dict(row) for row in session.execute(select(FindingRow.__table__)).mappings()]
+        if not rows:
+            raise ValueError("nothing was found in the nights: pages of findings would be empty")
+        copies = [
+            {**rows[number % len(rows)], "id": new}
+            for number, new in enumerate(new_ids(num_findings))
+        ]
+        session.execute(insert(FindingRow), copies)

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from service.api.__main__ import spare_requests
 from service.api.app import create_app
@@ -27,11 +27,9 @@ from service.pages.routers import ROUTERS
 from service.settings import Settings
 from service.store import schema
 from service.store.engine import Sessions, create_engine
-from service.store.ids import new_ids
-from service.store.models.finding import FindingRow
 from service.store.models.result import ResultRow
 from service.watch.judge import Judge
-from tests.bench.large_history import BEGAN, KINDS, LargeHistory
+from tests.bench.large_history import BEGAN, KINDS, LargeHistory, repeat_findings
 from tests.integration.store.builders import FakeClock
 
 LIMIT_MS = 150
@@ -64,20 +62,7 @@ def fill(sessions: Sessions, clock: FakeClock, num_points: int) -> None:
     started = time.perf_counter()
     judged = Judge(Sessions(sessions.engine)).look()
     say(f"{judged} nights judged: {since(started):.0f} s")
-    _repeat_findings(sessions)
-
-
-def _repeat_findings(sessions: Sessions) -> None:
-    """As many as years bring, of those that were found."""
-    with sessions.writing() as session:
-        rows = [dict(row) for row in session.execute(select(FindingRow.__table__)).mappings()]
-        if not rows:
-            sys.exit("nothing was found in the nights: the pages of findings would be empty")
-        copies = [
-            {**rows[number % len(rows)], "id": new}
-            for number, new in enumerate(new_ids(NUM_FINDINGS))
-        ]
-        session.execute(insert(FindingRow), copies)
+    repeat_findings(sessions, NUM_FINDINGS)
 
 
 def bring_rest(client: TestClient) -> None:
