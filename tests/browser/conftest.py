@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
+from tests.browser.sites import Site, site
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 30_000
 AXE = Path(__file__).parent / "vendor" / "axe.js"
@@ -58,6 +60,19 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sites keep their files."""
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(scope="module")
+def open_site(home: Path, sqlite_template: Path) -> Iterator[Site]:
+    """On this machine, without tokens."""
+    with site(sqlite_template, home / "open") as served:
+        yield served
 
 
 @contextmanager

@@ -2,53 +2,15 @@
 
 import re
 import threading
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from service.pages.route import PageRoute
-from service.pages.routers import ROUTERS
-from service.store import tokens
-from service.store.engine import Sessions
-from service.store.states import Scope
-from service.watch.judge import Judge
 from tests.browser.conftest import opened
-from tests.browser.sites import Site, measure_all, site, submit
-from tests.browser.walking import HOSTILE, Walk
+from tests.browser.sites import Site, measure_all, submit
 from tests.integration.api import measuring
-from tests.integration.store.builders import FakeClock
-from tests.integration.store.nights import Nights, OfNode
 from tests.service_process import running_service
-
-PAGES = [
-    route
-    for router in ROUTERS
-    for route in router.routes
-    if isinstance(route, PageRoute) and "GET" in (route.methods or ())
-]
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the sites keep their files."""
-    return tmp_path_factory.mktemp("homes")
-
-
-@pytest.fixture(scope="module")
-def open_site(home: Path, sqlite_template: Path) -> Iterator[Site]:
-    """On this machine, without tokens."""
-    with site(sqlite_template, home / "open") as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def guarded_site(home: Path, sqlite_template: Path) -> Iterator[Site]:
-    """With tokens."""
-    with site(sqlite_template, home / "guarded", require_tokens=True) as served:
-        yield served
 
 
 def _fill(page: Page, **fields: str) -> None:
@@ -181,82 +143,6 @@ def _tab_to(page: Page, href: str) -> None:
         if page.evaluate("document.activeElement.getAttribute('href')") == href:
             return
     pytest.fail(f"{href} cannot be reached with Tab")
-
-
-def test_signing_in_and_out(chromium: Browser, guarded_site: Site) -> None:
-    with guarded_site.sessions.writing() as session:
-        _, secret = tokens.create(session, name="reader", scopes=[Scope.READ])
-    with opened(chromium, guarded_site.address, may_be_refused=True) as page:
-        page.goto("/sweeps?state=failed")
-        expect(page.locator("h1")).to_have_text("Sign in")
-        page.get_by_label("Token").fill("tps_0123456789abcdef.wrong")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text("not known")
-        page.get_by_label("Token").fill(secret)
-        page.get_by_role("button", name="Sign in").click()
-        expect(page).to_have_url(re.compile(r"/sweeps\?state=failed$"))
-        expect(page.get_by_role("link", name="New sweep")).to_have_count(0)
-        page.goto("/sweeps/new")
-        expect(page.locator("main")).to_contain_text("this needs the scope submit")
-        page.get_by_role("button", name="Sign out").click()
-        page.goto("/")
-        expect(page.locator("h1")).to_have_text("Sign in")
-
-
-def test_a_stream_works_in_a_signed_in_session(chromium: Browser, guarded_site: Site) -> None:
-    with guarded_site.sessions.writing() as session:
-        _, secret = tokens.create(session, name="reader", scopes=[Scope.READ])
-    sweep_id = submit(guarded_site.sessions, blocks="mlp", tp_degree=1, batch=1, replicates=1)
-    with opened(chromium, guarded_site.address) as page:
-        page.goto(f"/sweeps/{sweep_id}")
-        page.get_by_label("Token").fill(secret)
-        page.keyboard.press("Enter")
-        expect(page.locator("#progress")).to_contain_text("live")
-        measure_all(guarded_site.sessions)
-        expect(page.locator("#progress")).to_contain_text("succeeded")
-
-
-def test_script_in_free_text_never_runs(chromium: Browser, open_site: Site) -> None:
-    shape = {"hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 4}
-    hostile = {"name": HOSTILE, "tags": {HOSTILE: HOSTILE}, "models": {"name": HOSTILE, **shape}}
-    _find_a_slow_down(open_site)
-    measured = submit(open_site.sessions, **hostile, blocks="mlp", tp_degree=[1, 2])
-    measure_all(open_site.sessions)
-    failing = submit(open_site.sessions, **hostile, blocks="mlp", tp_degree=[1, 3], batch=1)
-    lease = measuring.claim(open_site.sessions)
-    assert lease is not None
-    measuring.fail(open_site.sessions, lease)
-    with opened(chromium, open_site.address, may_be_refused=True) as page:
-        walk = Walk(page)
-        starts = [route.path for route in PAGES if "{" not in route.path]
-        page.goto("/")
-        walk.fill_everything(*starts, f"/sweeps/{measured}", f"/sweeps/{failing}")
-        walk.see_everything()
-    assert walk.came_alive == []
-    assert {
-        ("/sweeps", "tag"),
-        ("/sweeps/new", "config"),
-        ("/sweeps/*", "only"),
-        ("/schedules", "name"),
-        ("/schedules/*/pause", "reason"),
-        ("/baselines", "note"),
-        ("/tokens", "name"),
-        ("/webhooks", "target"),
-        ("/findings/*", "reason"),
-        ("/compare", "baseline"),
-    } <= walk.fields
-    assert {"/", "/sweeps/*", "/points/*", "/findings/*", "/schedules", "/tokens"} <= walk.shown
-
-
-def _find_a_slow_down(served: Site) -> None:
-    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
-    nights = Nights(Sessions(served.sessions.engine, clock=clock), clock)
-    for number in range(20):
-        if number == 13:
-            nights.schedule()
-        step_us = (106 if number >= 13 else 100) + number % 5 / 5
-        nights.measure({HOSTILE: OfNode((step_us,), 50.0)})
-    Judge(nights.sessions).look()
 
 
 @pytest.mark.timeout(180)
