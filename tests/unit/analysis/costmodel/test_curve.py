@@ -70,20 +70,38 @@ def test_points_held_out_of_sound_tables_are_within_five_percent(name: str) -> N
     assert mean(errors) <= 0.05
 
 
+def is_held(known: Points, size: float, time: float) -> bool:
+    """Whether the band of a point that is not known holds what was measured of it."""
+    found = curve(known).predict(size)
+    return (found.low_us or 0) <= time <= (found.high_us or 0)
+
+
 def test_bands_hold_nine_of_ten_held_out_points() -> None:
-    """Each table calibrated on one half and tried on the other, both ways."""
+    """Every third inner point of each table, from all others of it."""
+    hits = [
+        is_held([*points[:index], *points[index + 1 :]], *points[index])
+        for name in SOUND
+        for points in placements(name).values()
+        for index in range(1, len(points) - 1, 3)
+    ]
+    assert len(hits) >= 150
+    assert 0.85 <= sum(hits) / len(hits) <= 0.95
+
+
+def test_bands_hold_nine_of_ten_points_between_distant_ones() -> None:
+    """Each table known by one half and tried on the other, both ways.
+
+    Held out of such a half, a point is so far from its neighbours that bands get rather wide.
+    """
     hits: list[bool] = []
     for name in SOUND:
         for points in placements(name).values():
             for first in (0, 1) if len(points) > 8 else ():
-                found = curve(points[first::2])
-                inner = [
-                    p for p in points[1 - first :: 2] if found.sizes[0] < p[0] < found.sizes[-1]
-                ]
-                answers = [(found.predict(size), time) for size, time in inner]
-                hits += [(one.low_us or 0) <= time <= (one.high_us or 0) for one, time in answers]
+                known = points[first::2]
+                between = [p for p in points[1 - first :: 2] if known[0] < p < known[-1]]
+                hits += [is_held(known, *point) for point in between]
     assert len(hits) >= 200
-    assert 0.85 <= sum(hits) / len(hits) <= 0.95
+    assert sum(hits) / len(hits) >= 0.9
 
 
 def test_beyond_the_range_is_extrapolation_with_a_wider_band() -> None:
