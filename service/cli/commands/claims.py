@@ -16,7 +16,7 @@ from service.cli.wire.sweeps import Sweep
 
 app = typer.Typer()
 
-MOST_S = 120.0
+MOST_S = 420.0
 """For one sweep; what is left of it then is cancelled."""
 BRIEF = {"replicates": 2, "sampling": {"max_time_s": 0.2}}
 
