@@ -1,9 +1,10 @@
 """Which cases were measured, and by which points."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sqlalchemy import Select, distinct, exists, func, select
+from sqlalchemy import Select, bindparam, distinct, func, select
 from sqlalchemy.orm import Session
 
 from service.store.models.point import PointRow
@@ -22,19 +23,17 @@ class Case:
     spec: PointSpec
 
 
-def newest_points(session: Session, which: ResultFilter, *, each: int) -> tuple[str, ...]:
-    """Ids of points that have a matching result: of each case those of its newest sweeps."""
-    has_result = exists(
-        select(1).where(ResultRow.point_id == PointRow.id, *about_results(which.asked))
-    )
-    age = func.row_number().over(partition_by=PointRow.spec_key, order_by=PointRow.id.desc())
-    points = (
-        select(PointRow.id, age.label("age"))
-        .where(OF_BLOCKS, *about_points(which.asked), has_result)
-        .subquery()
-    )
-    chosen = select(points.c.id).where(points.c.age <= each)
-    return tuple(session.connection().execute(chosen, which.parameters).scalars())
+def newest_points(
+    session: Session, which: ResultFilter, spec_keys: Iterable[str], *, each: int
+) -> tuple[str, ...]:
+    """Ids of points that have a matching result: of each of these cases so many of the newest.
+
+    Case by case they are the last of an index; of all cases at once every point would be numbered.
+    """
+    connection, chosen = session.connection(), _newest_points(which.asked)
+    given = {**which.parameters, "each": each}
+    found = (connection.execute(chosen, {**given, "spec_key": key}) for key in spec_keys)
+    return tuple(point_id for rows in found for point_id in rows.scalars())
 
 
 def cases(session: Session, which: ResultFilter) -> list[Case]:
@@ -50,6 +49,18 @@ def num_measured(session: Session, which: ResultFilter) -> tuple[int, int]:
     """How many different points, and how many batches, the matching results are of."""
     row = session.connection().execute(_num_measured(which.asked), which.parameters).one()
     return row.num_points, row.num_batches
+
+
+@lru_cache(NUM_FILTERS)
+def _newest_points(asked: frozenset[str]) -> Select[str]:
+    return (
+        select(ResultRow.point_id)
+        .join(PointRow, PointRow.id == ResultRow.point_id)
+        .where(ResultRow.spec_key == bindparam("spec_key"), *matching(asked))
+        .group_by(ResultRow.point_id)
+        .order_by(ResultRow.point_id.desc())
+        .limit(bindparam("each"))
+    )
 
 
 @lru_cache(NUM_FILTERS)

@@ -16,9 +16,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 Held = TypeVar("Held")
-_NUM_KEPT = 64
-"""Documents of a column that are read once: replicates repeat the spec, hosts the hardware. Nobody
-changes what was read."""
+NUM_KEPT = 64
+"""Documents of a column that are read once: replicates repeat the environment, hosts the hardware.
+Nobody changes what was read."""
 _PACKED = b"\x01"
 """Format of packed integers: zlib over 64-bit little-endian."""
 
@@ -54,12 +54,12 @@ class Document(TypeDecorator[Held]):
     impl = JSON(none_as_null=True)
     cache_ok = True
 
-    def __init__(self, held: type[Held] | TypeAdapter[Held]) -> None:
-        """An adapter is for what is not one class."""
+    def __init__(self, held: type[Held] | TypeAdapter[Held], *, num_kept: int = NUM_KEPT) -> None:
+        """An adapter is for what is not one class; `num_kept` documents are read once."""
         super().__init__()
         self.held = held
         self._adapter = held if isinstance(held, TypeAdapter) else TypeAdapter(held)
-        self._read = lru_cache(_NUM_KEPT)(partial(self._adapter.validate_json, strict=False))
+        self._read = lru_cache(num_kept)(partial(self._adapter.validate_json, strict=False))
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[JsonValue]:
         """Choose jsonb where there is one."""

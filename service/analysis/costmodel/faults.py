@@ -9,8 +9,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from statistics import median
+from typing import NamedTuple
 
 from service.analysis.costmodel.fit import fit_three_terms
 
@@ -34,6 +36,8 @@ _LONGEST_RUN = 0.6
 _SHORTEST_RUN = 2
 _EXTREME = 2.0
 """Of noise: the largest among many sizes lies about so much farther out than 90 % of them."""
+_NUM_REMEMBERED = 500
+"""Curves that are fitted once: they are shown again and again."""
 _OF_A_RISE, _OF_A_STEP = math.sqrt(2), math.sqrt(6)
 """What noise does to the difference of two readings, and of two neighbouring rises."""
 
@@ -174,28 +178,45 @@ class _Curve:
 
     def misfits(self, away: float) -> Iterator[Suspicion]:
         """The run of sizes that lies farthest from a + S/B + c*sqrt(S) fitted to all."""
-        fitted = fit_three_terms(self.sizes, self.times_us)
-        pairs = zip(self.sizes, self.times_us, strict=True)
-        residuals = [math.log(time / fitted.time_us(size)) for size, time in pairs]
-        first, last = max(self._runs(), key=lambda run: abs(_middle(residuals, run)))
-        distance = _middle(residuals, (first, last))
-        mean = sum(map(abs, residuals)) / len(residuals)
-        if abs(distance) > away + self.margin or mean > POOR_FIT + self.margin:
-            direction = "above" if distance > 0 else "below"
+        off = _off_the_fit(self.sizes, self.times_us)
+        if abs(off.distance) > away + self.margin or off.mean > POOR_FIT + self.margin:
+            direction = "above" if off.distance > 0 else "below"
             yield self._suspicion(
-                first,
-                last,
-                f"they lie {math.expm1(abs(distance)):.0%} {direction} the curve of the others",
+                off.first,
+                off.last,
+                f"they lie {math.expm1(abs(off.distance)):.0%} {direction} the curve of the others",
             )
-
-    def _runs(self) -> Iterator[tuple[int, int]]:
-        longest = max(_SHORTEST_RUN, int(_LONGEST_RUN * len(self.sizes)))
-        for first in range(len(self.sizes) - 1):
-            for last in range(first + _SHORTEST_RUN - 1, min(len(self.sizes), first + longest)):
-                yield first, last
 
     def _suspicion(self, first: int, last: int, reason: str) -> Suspicion:
         return Suspicion(self.sizes[first], self.sizes[last], reason)
+
+
+class _Off(NamedTuple):
+    """The run of sizes that lies farthest off the fit, by the median of its residuals."""
+
+    first: int
+    last: int
+    distance: float
+    mean: float
+    """Size of the residuals of all sizes."""
+
+
+@lru_cache(_NUM_REMEMBERED)
+def _off_the_fit(sizes: tuple[int, ...], times_us: tuple[float, ...]) -> _Off:
+    """In log time, off a + S/B + c*sqrt(S) fitted to all."""
+    fitted = fit_three_terms(sizes, times_us)
+    pairs = zip(sizes, times_us, strict=True)
+    residuals = [math.log(time / fitted.time_us(size)) for size, time in pairs]
+    first, last = max(_runs(len(sizes)), key=lambda run: abs(_middle(residuals, run)))
+    mean = sum(map(abs, residuals)) / len(residuals)
+    return _Off(first, last, _middle(residuals, (first, last)), mean)
+
+
+def _runs(num_sizes: int) -> Iterator[tuple[int, int]]:
+    longest = max(_SHORTEST_RUN, int(_LONGEST_RUN * num_sizes))
+    for first in range(num_sizes - 1):
+        for last in range(first + _SHORTEST_RUN - 1, min(num_sizes, first + longest)):
+            yield first, last
 
 
 def _middle(residuals: Sequence[float], run: tuple[int, int]) -> float:

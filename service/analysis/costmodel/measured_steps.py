@@ -7,6 +7,7 @@ from the others. So is what a ratio of two TP degrees is off by, in which much o
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from statistics import median
 
@@ -22,6 +23,8 @@ _BEYOND = 2.0
 """Times the most work that was measured; more is extrapolation, as is any other TP degree: how many
 ranks share a machine's memory and power decides too."""
 _MOST_FOLDS = 8
+_NUM_REMEMBERED = 2000
+"""Points whose work need not be added up again: the same are measured again and again."""
 _ALIKE: tuple[Callable[[PointSpec], Hashable], ...] = (
     lambda one: one.model,
     lambda one: (one.model, one.tp_degree),
@@ -157,6 +160,7 @@ def _of_all_shards(point: PointSpec, work: Work) -> float:
     return work.flops * point.num_shards
 
 
+@lru_cache(_NUM_REMEMBERED)
 def _work(point: PointSpec) -> Work:
     all_products = list(products(point))
     return Work(

@@ -116,9 +116,9 @@ def _measured(session: Session, asked: Asked, place: Place) -> Measured:
     )
 
     def read(spec_keys: Collection[str]) -> Sequence[Timed]:
-        own = replace(which, spec_keys=tuple(spec_keys))
-        newest = newest_points(session, own, each=NEWEST_SWEEPS)
-        return timed(session, replace(own, point_ids=newest)) if newest else ()
+        newest = newest_points(session, which, spec_keys, each=NEWEST_SWEEPS)
+        own = replace(which, spec_keys=tuple(spec_keys), point_ids=newest)
+        return timed(session, own) if newest else ()
 
     return Measured(cases(session, which), read)
 

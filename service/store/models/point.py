@@ -8,6 +8,9 @@ from service.store.models.lengths import ID, KEY, NAME, WORD
 from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
 
+NUM_SPECS = 2000
+"""That are read once: sweep after sweep and night after night measures the same."""
+
 
 class PointRow(Rows):
     """One combination of axis values, or a probe; the columns repeat what lists filter by.
@@ -20,7 +23,9 @@ class PointRow(Rows):
     id: Mapped[str] = mapped_column(String(ID), primary_key=True)
     sweep_id: Mapped[str] = mapped_column(ForeignKey("sweeps.id"))
     position: Mapped[int]
-    spec: Mapped[Measurable] = mapped_column(Document(TypeAdapter[Measurable](Measurable)))
+    spec: Mapped[Measurable] = mapped_column(
+        Document(TypeAdapter[Measurable](Measurable), num_kept=NUM_SPECS)
+    )
     spec_key: Mapped[str] = mapped_column(String(KEY))
     is_rejected: Mapped[bool]
     rejection: Mapped[Rejection | None] = mapped_column(Document(Rejection))
