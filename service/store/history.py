@@ -154,19 +154,28 @@ def readings(
     if spec_key is not None:
         chosen = chosen.where(ResultRow.spec_key == spec_key)
     found: dict[str, list[Reading]] = defaultdict(list)
-    for row in session.connection().execute(chosen):
-        found[row.hardware_key].append(
+    for (
+        sweep_id,
+        hardware_key,
+        node,
+        case,
+        step_us,
+        compute_us,
+        control,
+        environment,
+        num_ranks,
+    ) in session.connection().execute(chosen):
+        share = share_of_communication(step_us=step_us, compute_us=compute_us)
+        found[hardware_key].append(
             Reading(
-                night=night_of[row.sweep_id],
-                node=row.node,
-                case=row.spec_key,
-                num_ranks=row.tp_degree,
-                step_time_us=row.step_time_us,
-                communication_share=share_of_communication(
-                    step_us=row.step_time_us, compute_us=row.compute_time_us
-                ),
-                control=row.control,
-                versions=_versions(row.environment) if with_versions else {},
+                night=night_of[sweep_id],
+                node=node,
+                case=case,
+                num_ranks=num_ranks,
+                step_time_us=step_us,
+                communication_share=share,
+                control=control,
+                versions={} if environment is None else _versions(environment),
             )
         )
     return found

@@ -1,8 +1,8 @@
 """What trials took, thousands of them at once: the few columns of results that are compared."""
 
 from dataclasses import dataclass
+from itertools import starmap
 
-from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from service.analysis.control import ControlSummary
@@ -69,6 +69,7 @@ _COLUMNS: result_rows.Columns = (
     ResultRow.environment,
     ResultRow.quality,
 )
+"""In the order of a trial's fields: see `service.store.results`."""
 
 Timed = TimedTrial | MeasuredTrial
 """Whatever has a step time, and what it was measured with."""
@@ -76,25 +77,5 @@ Timed = TimedTrial | MeasuredTrial
 
 def timed(session: Session, which: ResultFilter, *, newest: int | None = None) -> list[TimedTrial]:
     """The trials that `results.measured` finds, in its order."""
-    return [_timed(row) for row in result_rows.found(session, _COLUMNS, which, newest=newest)]
-
-
-def _timed(row: Row[*tuple[object, ...]]) -> TimedTrial:
-    return TimedTrial(
-        id=row.trial_id,
-        point_id=row.point_id,
-        sweep_id=row.sweep_id,
-        replicate=row.replicate,
-        group_kind=row.group_kind,
-        spec=row.spec,
-        spec_key=row.spec_key,
-        hardware_key=row.hardware_key,
-        hardware=row.facts,
-        link_class=row.link_class,
-        node=row.node,
-        step_time_us=row.step_time_us,
-        compute_time_us=row.compute_time_us,
-        control=row.control,
-        environment=row.environment,
-        quality=row.quality,
-    )
+    rows = result_rows.found(session, _COLUMNS, which, newest=newest)
+    return list(starmap(TimedTrial, rows))
