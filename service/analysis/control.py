@@ -92,14 +92,14 @@ def control_time(steps_ns: Sequence[int]) -> ControlTime:
 def noise(controls: Sequence[ControlSummary]) -> Noise:
     """Grade the controls of a point's trials, at least one."""
     passes = _by_pass(controls)
-    within = max(_middle([time.dispersion for time in times]) for times in passes)
     between = None
-    if len(controls) > 1:
+    if len(controls) == 1:  # without sorting: a night's grades are taken of thousands
+        within = max([time.dispersion for (time,) in passes])
+    else:
+        within = max(statistics.median(time.dispersion for time in times) for times in passes)
         spreads = (standard_deviation([log(time.median_us) for time in times]) for times in passes)
         between = SIGMAS_OF_MIDDLE_HALF * max(spreads)
-    worst = max(within, between or 0)
-    grade = next((grade for grade, limit in LIMITS if worst <= limit), NoiseGrade.D)
-    return Noise(within=within, between=between, grade=grade)
+    return Noise(within=within, between=between, grade=_grade(max(within, between or 0)))
 
 
 def reference(controls: Sequence[ControlSummary]) -> Reference | None:
@@ -124,9 +124,11 @@ def slowdown(control: ControlSummary, quiet: Reference, *, communication_share: 
     return exp(logarithm)
 
 
-def _middle(values: list[float]) -> float:
-    """Without sorting where there is one: a night's grades are taken of thousands."""
-    return values[0] if len(values) == 1 else statistics.median(values)
+def _grade(width: float) -> NoiseGrade:
+    for grade, limit in LIMITS:
+        if width <= limit:
+            return grade
+    return NoiseGrade.D
 
 
 def _by_pass(controls: Sequence[ControlSummary]) -> list[list[ControlTime]]:

@@ -11,7 +11,7 @@ from workers.contract.frozen import Frozen
 
 def generator_of(identity: str) -> np.random.Generator:
     """Seeded by what is measured, so that the same rows give the same interval."""
-    return np.random.default_rng(list(identity.encode()))
+    return np.random.default_rng(int.from_bytes(identity.encode()))
 
 
 class EstimateReport(Frozen):

@@ -55,11 +55,15 @@ class Document(TypeDecorator[Held]):
     cache_ok = True
 
     def __init__(self, held: type[Held] | TypeAdapter[Held], *, num_kept: int = NUM_KEPT) -> None:
-        """An adapter is for what is not one class; `num_kept` documents are read once."""
+        """An adapter is for what is not one class.
+
+        So many documents are kept, and read once; none where no two are alike.
+        """
         super().__init__()
         self.held = held
         self._adapter = held if isinstance(held, TypeAdapter) else TypeAdapter(held)
-        self._read = lru_cache(num_kept)(partial(self._adapter.validate_json, strict=False))
+        read = partial(self._adapter.validate_json, strict=False)
+        self._read = lru_cache(num_kept)(read) if num_kept else read
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[JsonValue]:
         """Choose jsonb where there is one."""

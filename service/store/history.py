@@ -154,17 +154,8 @@ def readings(
     if spec_key is not None:
         chosen = chosen.where(ResultRow.spec_key == spec_key)
     found: dict[str, list[Reading]] = defaultdict(list)
-    for (
-        sweep_id,
-        hardware_key,
-        node,
-        case,
-        step_us,
-        compute_us,
-        control,
-        environment,
-        num_ranks,
-    ) in session.connection().execute(chosen):
+    rows = session.connection().execute(chosen)
+    for sweep_id, hardware_key, node, case, step_us, compute_us, control, ran, num_ranks in rows:
         share = share_of_communication(step_us=step_us, compute_us=compute_us)
         found[hardware_key].append(
             Reading(
@@ -175,7 +166,7 @@ def readings(
                 step_time_us=step_us,
                 communication_share=share,
                 control=control,
-                versions={} if environment is None else _versions(environment),
+                versions={} if ran is None else _versions(ran),
             )
         )
     return found

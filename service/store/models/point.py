@@ -67,5 +67,6 @@ class PointRow(Rows):
         Index(None, "model", "block", "phase", "tp_degree"),
         Index(None, "model", "phase", "kind", "spec_key"),
         Index(None, "block", "phase", "dtype", "sweep_id"),
+        Index(None, "block", "phase", "dtype", "tp_degree", "collective_impl", "sweep_id"),
         Index(None, "tp_degree", "collective_impl", "sweep_id"),
     )

@@ -48,14 +48,14 @@ class ResultRow(Rows):
     step_time_us: Mapped[float] = mapped_column(default=_of_summary("step_time_us"))
     compute_time_us: Mapped[float] = mapped_column(default=_of_summary("compute_time_us"))
     control: Mapped[ControlSummary | None] = mapped_column(
-        Document(ControlSummary), default=_of_summary("control")
+        Document(ControlSummary, num_kept=0), default=_of_summary("control")
     )
     environment: Mapped[Environment] = mapped_column(Document(Environment))
     devices: Mapped[tuple[DeviceFacts, ...]] = mapped_column(Document(tuple[DeviceFacts, ...]))
     hosts: Mapped[tuple[HostState, ...] | None] = mapped_column(Document(tuple[HostState, ...]))
     """By rank; None of results from before it was recorded."""
     proof: Mapped[Proof] = mapped_column(Document(Proof))
-    summary: Mapped[TrialSummary] = mapped_column(Document(TrialSummary))
+    summary: Mapped[TrialSummary] = mapped_column(Document(TrialSummary, num_kept=0))
     quality: Mapped[tuple[str, ...]] = mapped_column(Document(tuple[str, ...]))
     stop_rule: Mapped[str] = mapped_column(String(NAME))
     num_warmup_steps: Mapped[int]
