@@ -9,12 +9,12 @@ revision = "0021"
 down_revision = "0020"
 
 COLUMNS = ("block", "phase", "dtype", "tp_degree", "collective_impl", "sweep_id")
-NAME = op.f(f"ix_points_{'_'.join(COLUMNS)}")
+NAME = f"ix_points_{'_'.join(COLUMNS)}"
 
 
 def upgrade() -> None:
-    op.create_index(NAME, "points", list(COLUMNS))
+    op.create_index(op.f(NAME), "points", list(COLUMNS))
 
 
 def downgrade() -> None:
-    op.drop_index(NAME, "points")
+    op.drop_index(op.f(NAME), "points")

@@ -20,8 +20,9 @@ from workers.tp.step import StepInputs, run_step
 
 CPU = torch.device("cpu")
 
-TOLERANCE = 1e-12
-"""Float64 on widths below 100: a few hundred roundings of 1e-16."""
+TOLERANCE = 1e-10
+"""Float64 on widths below 100: a few hundred roundings of 1e-16, which the norm of two values
+that are close to each other makes a thousand times larger. What is wrong is off by far more."""
 
 
 def assert_near(actual: Tensor, expected: Tensor) -> None:
