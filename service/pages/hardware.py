@@ -30,6 +30,8 @@ router = APIRouter(route_class=PageRoute)
 
 NUM_NIGHTS: Final = 21
 """As many as a node without peers is held against, and the newest."""
+NUM_GRADED: Final = 3
+"""Of each machine one grade is shown: of the newest of these nights that it measured."""
 Schedule = Annotated[str, Query(max_length=200)]
 LEAST_WIDE: Final = 0.1
 
@@ -75,7 +77,9 @@ def _fleets(session: Session, names: Sequence[str]) -> tuple[FleetReport, ...]:
     """Of the first schedule that has measured anything: a night is much to read."""
     for name in names:
         with suppress(NotFoundError):
-            return fleet_reports.list_all(session, policy=name, num_nights=NUM_NIGHTS)
+            return fleet_reports.list_all(
+                session, policy=name, num_nights=NUM_NIGHTS, num_graded=NUM_GRADED
+            )
     return ()
 
 

@@ -54,19 +54,30 @@ class FleetReport(Frozen):
     sentence: str
 
 
-def list_all(session: Session, *, policy: str | None, num_nights: int) -> tuple[FleetReport, ...]:
-    """Of one schedule, or all. NotFoundError where one is named that has measured nothing."""
+def list_all(
+    session: Session, *, policy: str | None, num_nights: int, num_graded: int | None = None
+) -> tuple[FleetReport, ...]:
+    """Of one schedule, or all. NotFoundError where one is named that has measured nothing.
+
+    Noise is graded on every night, or on so many of the newest, for who shows no more.
+    """
     names = [policy] if policy is not None else [s.spec.name for s in schedules.list_all(session)]
-    found = [one for name in names for one in _of_policy(session, name, num_nights=num_nights)]
+    found = [
+        one
+        for name in names
+        for one in _of_policy(session, name, num_nights=num_nights, num_graded=num_graded)
+    ]
     if policy is not None and not found:
         raise NotFoundError(f"schedule {policy!r} has measured nothing yet")
     return tuple(found)
 
 
-def _of_policy(session: Session, policy: str, *, num_nights: int) -> list[FleetReport]:
+def _of_policy(
+    session: Session, policy: str, *, num_nights: int, num_graded: int | None
+) -> list[FleetReport]:
     nights = history.nights(session, policy, limit=num_nights)
     found = []
-    by_hardware = history.readings(session, nights, with_versions=False)
+    by_hardware = history.readings(session, nights, with_versions=False, num_controls=num_graded)
     for hardware_key, readings in sorted(by_hardware.items()):
         judged = standings(raw_history_of(readings, num_nights=len(nights)), readings)
         nodes = [_node(one, nights) for one in judged.nodes]

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
-from sqlalchemy import Select, func, null, select, tuple_
+from sqlalchemy import Select, case, func, null, select, tuple_
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.elements import SQLCoreOperations
 
+from service.analysis.control import ControlSummary
 from service.analysis.findings.history import Reading
 from service.analysis.schedules.spec import TAG
 from service.analysis.summary import share_of_communication
@@ -129,13 +131,20 @@ def readings(
     *,
     spec_key: str | None = None,
     with_versions: bool = True,
+    num_controls: int | None = None,
 ) -> Mapping[str, list[Reading]]:
     """What was measured on these nights, of one case or all, by hardware_key.
 
-    Versions stand in a document of each result, which is the dearest part to read.
+    Versions and controls stand in documents of each result, which are the dearest part to read:
+    controls are read of so many of the newest nights alone.
     """
     night_of = {night.sweep_id: number for number, night in enumerate(of)}
     night_of |= {again: night_of[first] for again, first in _reruns(session, list(night_of))}
+    control: SQLCoreOperations[ControlSummary | None] = ResultRow.control
+    if num_controls is not None:
+        first = len(of) - num_controls
+        newest = [sweep_id for sweep_id, number in night_of.items() if number >= first]
+        control = case((ResultRow.sweep_id.in_(newest), ResultRow.control)).label("control")
     chosen = (
         select(
             ResultRow.sweep_id,
@@ -144,7 +153,7 @@ def readings(
             ResultRow.spec_key,
             ResultRow.step_time_us,
             ResultRow.compute_time_us,
-            ResultRow.control,
+            control,
             ResultRow.environment if with_versions else null().label("environment"),
             PointRow.tp_degree,
         )
@@ -155,17 +164,17 @@ def readings(
         chosen = chosen.where(ResultRow.spec_key == spec_key)
     found: dict[str, list[Reading]] = defaultdict(list)
     rows = session.connection().execute(chosen)
-    for sweep_id, hardware_key, node, case, step_us, compute_us, control, ran, num_ranks in rows:
+    for sweep_id, hardware_key, node, key, step_us, compute_us, beside, ran, num_ranks in rows:
         share = share_of_communication(step_us=step_us, compute_us=compute_us)
         found[hardware_key].append(
             Reading(
                 night=night_of[sweep_id],
                 node=node,
-                case=case,
+                case=key,
                 num_ranks=num_ranks,
                 step_time_us=step_us,
                 communication_share=share,
-                control=control,
+                control=beside,
                 versions={} if ran is None else _versions(ran),
             )
         )
