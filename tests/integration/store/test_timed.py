@@ -7,6 +7,9 @@ from sqlalchemy import Engine
 from service.store import queue, results, schema
 from service.store.cases import cases
 from service.store.engine import Sessions
+from service.store.models.fleet import HardwareRow
+from service.store.models.point import PointRow
+from service.store.models.result import ResultRow
 from service.store.result_filter import ResultFilter
 from service.store.timed import Timed, TimedTrial, timed
 from tests.integration.store.builders import (
@@ -60,6 +63,25 @@ def test_a_timed_trial_is_the_measured_one(engine: Engine, sessions: Sessions) -
     schema.downgrade(engine, "0019")
     schema.upgrade(engine)
     assert read(sessions) == (narrow, wide)
+
+
+def test_every_field_of_a_trial_is_its_own_column(sessions: Sessions) -> None:
+    measure(sessions)
+    with sessions.reading() as session:
+        for trial in results.measured(session, EVERY):
+            result = session.get_one(ResultRow, (trial.id, trial.point_id))
+            point = session.get_one(PointRow, trial.point_id)
+            hardware = session.get_one(HardwareRow, trial.hardware_key)
+            elsewhere: dict[str, object] = {
+                "id": result.trial_id,
+                "spec": point.spec,
+                "paired_with": point.paired_with,
+                "hardware": hardware.facts,
+                "hosts": result.hosts or (),
+            }
+            for field in fields(results.MeasuredTrial):
+                known = elsewhere.get(field.name, getattr(result, field.name, None))
+                assert getattr(trial, field.name) == known, field.name
 
 
 def test_cases_are_named_once_the_newest_first(sessions: Sessions) -> None:
