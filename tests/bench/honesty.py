@@ -20,7 +20,7 @@ another one of the others, and how many series had a false verdict is told besid
 
 Most equal pairs are measured briefly, the others as long as the planted ones.
 
-Takes about 50 minutes on two quiet cores, and says after the first series how long it will be.
+Takes about 80 minutes on two quiet cores, and says after the first series how long it will be.
 --quick shows in a minute or two that it works; so few pairs prove nothing, and it returns 1.
 """
 
@@ -61,7 +61,7 @@ LONG = Size(
     num_pairs=24,
     num_planted=6,
     max_time_s=0.12,
-    planted_time_s=0.4,
+    planted_time_s=0.8,
 )
 QUICK = replace(LONG, num_series=2, num_groups=3, num_pairs=3, num_planted=1)
 MOST_S_A_PAIR = 30.0
