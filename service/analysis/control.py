@@ -92,14 +92,14 @@ def control_time(steps_ns: Sequence[int]) -> ControlTime:
 def noise(controls: Sequence[ControlSummary]) -> Noise:
     """Grade the controls of a point's trials, at least one."""
     passes = _by_pass(controls)
+    within = max(statistics.median(time.dispersion for time in times) for times in passes)
     between = None
-    if len(controls) == 1:  # without sorting: a night's grades are taken of thousands
-        within = max([time.dispersion for (time,) in passes])
-    else:
-        within = max(statistics.median(time.dispersion for time in times) for times in passes)
+    if len(controls) > 1:
         spreads = (standard_deviation([log(time.median_us) for time in times]) for times in passes)
         between = SIGMAS_OF_MIDDLE_HALF * max(spreads)
-    return Noise(within=within, between=between, grade=_grade(max(within, between or 0)))
+    worst = max(within, between or 0)
+    grade = next((grade for grade, limit in LIMITS if worst <= limit), NoiseGrade.D)
+    return Noise(within=within, between=between, grade=grade)
 
 
 def reference(controls: Sequence[ControlSummary]) -> Reference | None:
@@ -122,13 +122,6 @@ def slowdown(control: ControlSummary, quiet: Reference, *, communication_share: 
         sent = log(control.collective.median_us / quiet.collective_us)
         logarithm = (1 - share) * logarithm + share * sent
     return exp(logarithm)
-
-
-def _grade(width: float) -> NoiseGrade:
-    for grade, limit in LIMITS:
-        if width <= limit:
-            return grade
-    return NoiseGrade.D
 
 
 def _by_pass(controls: Sequence[ControlSummary]) -> list[list[ControlTime]]:

@@ -90,15 +90,16 @@ def standings(history: History, readings: Sequence[Reading]) -> Standings:
 
 def _grades(readings: Sequence[Reading]) -> Mapping[tuple[str, int], NoiseGrade]:
     """Of each node and night: the worst of its cases."""
-    controls: dict[tuple[str, int, str], list[ControlSummary]] = defaultdict(list)
+    controls: dict[tuple[str, int], dict[str, list[ControlSummary]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for one in readings:
         if one.control is not None:
-            controls[one.node, one.night, one.case].append(one.control)
-    worst: dict[tuple[str, int], NoiseGrade] = {}
-    for (node, night, _), of_case in controls.items():
-        grade = noise(of_case).grade
-        worst[node, night] = max(grade, worst.get((node, night), grade))
-    return worst
+            controls[one.node, one.night][one.case].append(one.control)
+    return {
+        place: max(noise(of_case).grade for of_case in of.values())
+        for place, of in controls.items()
+    }
 
 
 def _numbers(values: Values) -> tuple[float | None, ...]:
