@@ -62,8 +62,7 @@ class Document(TypeDecorator[Held]):
         super().__init__()
         self.held = held
         self._adapter = held if isinstance(held, TypeAdapter) else TypeAdapter(held)
-        read = partial(self._adapter.validate_json, strict=False)
-        self._read = lru_cache(num_kept)(read) if num_kept else read
+        self._read = lru_cache(num_kept)(partial(self._adapter.validate_json, strict=False))
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[JsonValue]:
         """Choose jsonb where there is one."""
