@@ -117,6 +117,7 @@ def _measured(session: Session, asked: Asked, place: Place) -> Measured:
 
     def read(spec_keys: Collection[str]) -> Sequence[Timed]:
         newest = newest_points(session, which, spec_keys, each=NEWEST_SWEEPS)
+        # the ids alone would do, but without the keys SQLite begins at every point of the model
         own = replace(which, spec_keys=tuple(spec_keys), point_ids=newest)
         return timed(session, own) if newest else ()
 
