@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -11,6 +10,7 @@ import psutil
 import pytest
 
 from tests.narrowing import block_of
+from tests.processes import command_lines
 from tests.unit.workers.builders import order
 from workers.contract.errors import (
     CollectiveUnavailableError,
@@ -59,15 +59,6 @@ class FaultyRank(Rank):
         return super().measure(order)
 
 
-def commands_of_children() -> dict[int, list[str]]:
-    """Those that run; one that has ended may still be waiting for its parent to notice."""
-    commands = {}
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # a zombie is one as well
-            commands[child.pid] = child.cmdline()
-    return commands
-
-
 @pytest.mark.parametrize(
     ("batch", "error", "says"),
     [
@@ -99,7 +90,7 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
         group.measure(order())
         with pytest.raises(error, match=says):
             group.measure(faulty)
-    names = commands_of_children()
+    names = command_lines(psutil.Process().children(recursive=True))
     left = [
         command
         for pid, command in names.items()

@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import command_lines
 from tests.service_process import Client, running_service
 
 
@@ -20,15 +21,8 @@ def client(home: Path) -> Iterator[Client]:
     with running_service(home) as client:
         yield client
     ours = [
-        process.cmdline()
-        for process in psutil.process_iter()
-        if process.pid not in before and str(home) in " ".join(_words(process))
+        words
+        for pid, words in command_lines(psutil.process_iter()).items()
+        if pid not in before and str(home) in " ".join(words)
     ]
     assert ours == [], "a stopped service leaves no process"
-
-
-def _words(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from tests.e2e.isolation import processes_of
+from tests.processes import rank_pids
 from tests.waiting import wait_until
 
 
@@ -44,14 +45,7 @@ class DispatcherProcess:
 
     def rank_pids(self) -> tuple[int, ...]:
         """Its worker group's processes."""
-        found = []
-        for process in psutil.Process(self.process.pid).children(recursive=True):
-            try:
-                if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::RankActor"):
-                    found.append(process.pid)
-            except psutil.Error:
-                continue
-        return tuple(found)
+        return rank_pids(psutil.Process(self.process.pid))
 
     def send(self, number: signal.Signals) -> None:
         """Signal the dispatcher, nothing else."""

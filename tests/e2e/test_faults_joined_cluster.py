@@ -14,6 +14,7 @@ from tests.e2e.dispatch_bench import quick_sweep
 from tests.e2e.dispatcher_process import DispatcherProcess
 from tests.integration.dispatch.ray_session import alive, environment_for_ray
 from tests.integration.store.builders import find, submit
+from tests.processes import command_lines, rank_pids
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
@@ -30,17 +31,6 @@ def cluster(tmp_path: Path) -> Iterator[RayCluster]:
             cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
-def ranks_on_this_host() -> tuple[int, ...]:
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::RankActor"):
-                found.append(process.pid)
-        except psutil.Error:
-            continue
-    return tuple(found)
-
-
 def test_a_dispatcher_that_is_killed_leaves_nothing_on_the_cluster_it_had_joined(
     cluster: RayCluster, sqlite_url: str, tmp_path: Path
 ) -> None:
@@ -51,13 +41,14 @@ def test_a_dispatcher_that_is_killed_leaves_nothing_on_the_cluster_it_had_joined
     try:
         sweep_id = submit(sessions, quick_sweep(batches=6, max_time_s=1.0)).id
         wait_until(lambda: find(sessions, sweep_id).counts[TrialState.SUCCEEDED] >= 1, within_s=60)
-        ranks = ranks_on_this_host()
+        ranks = rank_pids(psutil.Process())
         assert len(ranks) == 2
         dispatcher.send(signal.SIGKILL)
         assert wait_until(lambda: not alive(ranks), within_s=5) < 2
         wait_until(lambda: not dispatcher.leftovers(), within_s=5)
-        servers = [p.name() for p in psutil.Process().children(recursive=True)]
-        assert {"gcs_server", "raylet"} <= set(servers), "the cluster itself lives on"
+        running = command_lines(psutil.Process().children(recursive=True)).values()
+        servers = {Path(words[0]).name for words in running if words}
+        assert {"gcs_server", "raylet"} <= servers, "the cluster itself lives on"
     finally:
         dispatcher.close()
         sessions.engine.dispose()
