@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from workers.contract.errors import WorkerError
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import judge_impl_on
@@ -36,10 +34,9 @@ Points = tuple[PointSpec, ...]
 def main() -> int:
     """Return 0 when every trial succeeded, 1 when some failed, 2 when the sweep cannot be read."""
     arguments = _parser().parse_args()
-    text = sys.stdin.read() if arguments.sweep == "-" else Path(arguments.sweep).read_text()
     try:
-        spec = SweepSpec.model_validate_json(text)
-    except ValidationError as error:
+        spec = SweepSpec.model_validate_json(_read(arguments.sweep))
+    except (OSError, ValueError) as error:  # no such file, no text, no sweep
         _say(str(error))
         return 2
     node = probe_node(cpu_model(), address="127.0.0.1", num_cpu_slots=max(spec.tp_degree))
@@ -62,6 +59,10 @@ def main() -> int:
     return 1 if num_failed else 0
 
 
+def _read(name: str) -> str:
+    return sys.stdin.read() if name == "-" else Path(name).read_text()
+
+
 def _measurable(spec: SweepSpec, node: NodeFacts) -> tuple[Points, ...]:
     """Return the trials of points that this host can measure, and say why it cannot the others."""
     expansion = spec.expand().without(
@@ -80,10 +81,6 @@ def _replicate(
     group: LocalGroup | None = None
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs, ExitStack() as stack:
         for number, (point, *others) in enumerate(trials):
-            if group is None:
-                group = stack.enter_context(
-                    LocalGroup(size=max(degrees), degrees=degrees, node=node, log_dir=Path(logs))
-                )
             order = TrialOrder(
                 trial_id=f"{replicate}-{number}",
                 attempt=1,
@@ -97,6 +94,9 @@ def _replicate(
             )
             _say(f"replicate {replicate + 1}/{spec.replicates}, trial {number + 1}/{len(trials)}")
             try:
+                group = group or stack.enter_context(
+                    LocalGroup(size=max(degrees), degrees=degrees, node=node, log_dir=Path(logs))
+                )
                 yield group.measure(order)
             except (WorkerError, RuntimeError) as error:
                 group = None

@@ -27,6 +27,8 @@ PATIENCE_S = 5.0
 """How long a rank may take to end by itself before it is killed."""
 NOTICED_WITHIN_S = 0.5
 """After a rank has failed, how long a peer's death may take to show: it would be the cause."""
+LONGEST_STACKS = 4096
+"""Characters of a hung rank's stacks that are told: its main thread is the last of them."""
 
 
 class LocalGroup:
@@ -156,14 +158,18 @@ class LocalGroup:
         except (EOFError, ConnectionError):
             process = self._processes[rank]
             process.join(PATIENCE_S)
-            stacks = self._log_dir / f"rank{rank}.stacks"
-            hung = stacks.exists() and stacks.stat().st_size > 0
+            stacks = self._stacks_of(rank)
             msg = f"rank {rank} ended with exit code {process.exitcode}"
-            msg += f" at its deadline; where it stood: {stacks}" if hung else ""
-            raise RankLostError(msg, rank=rank, cause="hung" if hung else "died") from None
+            msg += f" at its deadline; where it stood:\n{stacks}" if stacks else ""
+            raise RankLostError(msg, rank=rank, cause="hung" if stacks else "died") from None
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def _stacks_of(self, rank: int) -> str:
+        """The end of what it wrote at its deadline; its file goes with the group's folder."""
+        path = self._log_dir / f"rank{rank}.stacks"
+        return path.read_text(errors="replace")[-LONGEST_STACKS:] if path.exists() else ""
 
 
 def _setup(rank: int, *, size: int, log_dir: Path) -> RankSetup:

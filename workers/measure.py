@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from workers.contract.axes import Launch, Pass
+from workers.contract.axes import CollectiveImpl, Launch, Pass
 from workers.contract.conditions import flags
 from workers.contract.control import CONTROL_VERSION
 from workers.contract.errors import (
@@ -33,6 +33,8 @@ class _Trial:
     """What became of a trial on this rank. A tuple has one entry for each of its points."""
 
     began_ns: int
+    control_impl: CollectiveImpl
+    """What the control sent through: the first point's."""
     environment: Environment
     num_warmup_steps: tuple[int, ...]
     sampled: Sampled
@@ -65,6 +67,7 @@ def measure(
     sampled, host = _sample(order, points, seat, clock)
     trial = _Trial(
         began_ns=began_ns,
+        control_impl=places[0].spec.collective_impl,
         environment=environment,
         num_warmup_steps=num_warmup_steps,
         sampled=sampled,
@@ -108,15 +111,20 @@ def _profile(order: TrialOrder, point: Subject) -> Profile | None:
     """Run the extra steps on all ranks, where asked; rank 0's traces are kept."""
     if not order.profile:
         return None
-    seat = point.place.seat
-    profile = profile_steps(point.steps[Pass.CLEAN], device=seat.device, peers=seat.peers)
+    spec, seat = point.place.spec, point.place.seat
+    profile = profile_steps(
+        point.steps[Pass.CLEAN],
+        device=seat.device,
+        peers=seat.peers,
+        shows_collectives=spec.tp_degree == 1 or spec.collective_impl is CollectiveImpl.BACKEND,
+    )
     return profile if seat.rank == 0 else None
 
 
 def _result(trial: _Trial, point: Subject) -> RankResult:
     """Say what the trial found of one of its points."""
     number, seat = point.place.number, point.place.seat
-    passes = trial.sampled.passes[number]
+    passes = _own_passes(trial, point)
     return RankResult(
         rank=seat.rank,
         device=seat.device_facts,
@@ -141,6 +149,14 @@ def _result(trial: _Trial, point: Subject) -> RankResult:
         timed_ns=trial.sampled.timed_ns,
         control_version=CONTROL_VERSION,
     )
+
+
+def _own_passes(trial: _Trial, point: Subject) -> dict[Pass, PassSamples]:
+    """Leave the control collective out where it is not of the point's own implementation."""
+    passes = dict(trial.sampled.passes[point.place.number])
+    if point.place.spec.collective_impl is not trial.control_impl:
+        passes.pop(Pass.CONTROL_COLLECTIVE, None)
+    return passes
 
 
 def _counted(point: Subject, passes: Mapping[Pass, PassSamples]) -> tuple[Span, ...]:

@@ -26,6 +26,7 @@ from workers.runtime.device import select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.loaded_torch import torch_facts
 from workers.runtime.nvml import GpuMonitor
+from workers.runtime.scheduling import usable_cores
 from workers.runtime.watch import HostWatch
 from workers.timing.control import control_steps
 from workers.timing.peers import Peers
@@ -51,6 +52,7 @@ class Rank:
         _redirect_output(log_path)
         self._setup = setup
         self._self_destruct = SelfDestruct(log_path.with_suffix(".stacks"))
+        self._num_cores = len(usable_cores())  # before one of them is all that is left
         self._device, self._device_facts = select(setup)
         self._watch = _watch(self._device, self._device_facts)
         self._store: dist.Store | None = None
@@ -69,7 +71,10 @@ class Rank:
             pid=os.getpid(),
             device=self._device_facts,
             environment=environment(
-                torch_facts(), backend=self._backend, realtime_io=self._has_realtime_io
+                torch_facts(),
+                backend=self._backend,
+                realtime_io=self._has_realtime_io,
+                num_cores=self._num_cores,
             ),
         )
 

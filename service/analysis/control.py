@@ -9,7 +9,8 @@ A host that runs its products slower by a factor g and its collectives by h make
 about (1-c) g + c h, where c is the share of communication in the step; near 1 that is g^(1-c) h^c.
 This factor against a quiet moment is the *slowdown*, and the step divided by it is the
 control-normalised step. The quiet moment is the shortest control step there is: of all locations
-the minimum varies least from process to process on a shared host.
+the minimum varies least from process to process on a shared host. Where no collective was timed,
+the host is taken to slow what is sent as much as its products: h is g.
 """
 
 import statistics
@@ -57,7 +58,7 @@ class ControlSummary(Frozen):
     version: int
     gemm: ControlTime
     collective: ControlTime | None
-    """None at tp_degree 1."""
+    """None at tp_degree 1, and where it would be of another implementation than the point's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,16 @@ def noise(controls: Sequence[ControlSummary]) -> Noise:
 
 
 def reference(controls: Sequence[ControlSummary]) -> Reference | None:
-    """The quiet moment of these controls; None where there is none, or they are not of one kind."""
-    kinds = {(control.version, control.collective is None) for control in controls}
-    if len(kinds) != 1:
+    """The quiet moment of these controls; None where there is none, or their versions differ.
+
+    Collectives have one where all of the controls timed them.
+    """
+    if len({control.version for control in controls}) != 1:
         return None
     collectives = [control.collective.min_us for control in controls if control.collective]
     return Reference(
         gemm_us=min(control.gemm.min_us for control in controls),
-        collective_us=min(collectives) if collectives else None,
+        collective_us=min(collectives) if len(collectives) == len(controls) else None,
     )
 
 

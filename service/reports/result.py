@@ -52,7 +52,8 @@ class ControlReport(Frozen):
     version: int = Field(description="Of the control's definition; others do not compare.")
     gemm_time_us: float = Field(description="One product of fixed size; median over trials.")
     collective_time_us: float | None = Field(
-        description="One all-reduce of 64 KiB by the point's own implementation; null for one rank."
+        description="One all-reduce of 64 KiB by the point's own implementation; null for "
+        "one rank, and for a pair's second point where the first has another implementation."
     )
     noise_within: float = Field(
         description="Middle half of the control's steps over their median; median over trials."
@@ -123,7 +124,8 @@ class TrialReport(Frozen):
     profiled_collective_share: float | None = Field(
         default=None,
         description="Collective kernels over active time in the profiled steps of this trial, "
-        "beside `collective_share`, which spans took; null where it was not profiled.",
+        "beside `collective_share`, which spans took; null where it was not profiled, and where "
+        "ranks sent past the backend, whose collectives alone the profiler knows.",
     )
     samples: tuple[RankSamples, ...] | None = None
 

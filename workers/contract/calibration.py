@@ -1,7 +1,7 @@
 """A calibration: the probes that tell what one kind of hardware takes for what steps consist of."""
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, Strict, StrictInt, model_validator
@@ -84,14 +84,14 @@ class CalibrationSpec(SweepFrame):
         return self
 
     def probes(self, *, dtype: Dtype, products: ProductGrid) -> "Probes":
-        """Every probe of a spec that says which degrees, implementations and copies it is of."""
-        return Probes(
-            points=(
-                *self._collectives(dtype),
-                *self._products(dtype, products),
-                *self._copies(dtype),
-            )
+        """Every probe of a spec that says which degrees, implementations and copies it is of.
+
+        Each once, however often and under however many names the spec asks for it.
+        """
+        named = chain(
+            self._collectives(dtype), self._products(dtype, products), self._copies(dtype)
         )
+        return Probes(points=tuple(dict.fromkeys(named)))
 
     def _collectives(self, dtype: Dtype) -> Iterator[Probe]:
         for degree, impl, op in product(self.tp_degree, self.collective_impl, self.collectives):

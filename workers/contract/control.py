@@ -6,7 +6,8 @@ for a trial that had none.
 
 Version 1: the GEMM is one float32 product of two square matrices of normal values, into memory that
 is there already. The collective copies 64 KiB of normal float32 values into the message and sums it
-over the ranks, through the implementation that the point uses."""
+over the ranks, through the implementation that the point uses: where the points of a pair differ in
+it that is the first one's, and the second has no control of this kind."""
 
 CONTROL_GEMM_EXTENT = {"cpu": 256, "cuda": 1024}
 """Rows and columns by kind of device: some 0.5 ms on one core, some 0.05 ms on a GPU."""

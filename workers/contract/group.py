@@ -15,7 +15,7 @@ class RankSetup(Frozen):
     size: int
     device_kind: Literal["cuda", "cpu"]
     device_index: int
-    """Physical index on the host; for a CPU the core to be pinned to."""
+    """Place among the devices that the process sees; for a CPU the core to be pinned to."""
     expected_uuid: str = ""
     """Of the reserved GPU; not checked where empty."""
     log_path: str

@@ -10,7 +10,7 @@ class DeviceFacts(Frozen):
     kind: str
     """cuda or cpu."""
     index: int
-    """Physical index on its host; the core it is pinned to on a CPU."""
+    """Number on its host, as nvidia-smi counts; the core it is pinned to on a CPU."""
     uuid: str = ""
     name: str
     memory_bytes: int
@@ -32,6 +32,7 @@ class Environment(Frozen):
     backend: str
     cpu_model: str
     num_cores: int
+    """That its ranks may run on: fewer than the host's in a container with a cpuset."""
     num_threads: int
     """Compute threads of each rank."""
     realtime_io: bool
@@ -53,7 +54,7 @@ class Hardware(Frozen):
     memory_class_gib: int
     """Device memory rounded to whole GiB; 0 for a CPU."""
     num_devices: int
-    """Devices of one node; cores where there is no GPU."""
+    """Devices of one node; cores that ranks may run on where there is no GPU."""
     fabric: str
     """nvswitch, nvlink, pcie, host_memory."""
     partition: str = ""
@@ -83,4 +84,4 @@ class NodeFacts(Frozen):
     """Memory of one device; a CPU slot's share of the host's memory."""
     environment: Environment
     topology: str
-    """`nvidia-smi topo -m`, or a line about cores and NUMA nodes."""
+    """`nvidia-smi topo -m`, or a line about cores. Empty where no matrix tells the links."""

@@ -20,7 +20,8 @@ class Profile(Frozen):
     trace_gzip: bytes
     """Chrome trace events, for chrome://tracing or Perfetto. Empty where it was too large."""
     collective_share: float | None
-    """See `collective_share`."""
+    """See `collective_share`. None where ranks sent past the backend, whose collectives
+    alone the profiler knows."""
 
 
 def collective_share(events: Iterable[Mapping[str, object]]) -> float | None:

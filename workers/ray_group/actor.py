@@ -18,6 +18,7 @@ from workers.contract.errors import RendezvousError
 from workers.contract.group import PingReply, RankFacts, RankSetup, Rendezvous
 from workers.contract.trial import RankResult, TrialOrder
 from workers.ray_group.devices import DeviceChoice, choose_core, choose_gpu
+from workers.runtime.scheduling import usable_cores
 
 CONCURRENCY_GROUPS = {"work": 1, "health": 1, "vigil": 1}
 """All collective and CUDA work stays on one thread; pings are answered beside it, and one call
@@ -168,7 +169,7 @@ def _reservation() -> Reservation:
         pid=os.getpid(),
         gpu_id=gpu_ids[0] if gpu_ids else "",
         visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
-        usable_cores=tuple(sorted(os.sched_getaffinity(0))),
+        usable_cores=usable_cores(),
     )
 
 

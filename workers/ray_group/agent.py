@@ -25,8 +25,9 @@ from workers.ray_group.last_words import (
     wait_status,
 )
 
-STACKS_WITHIN_S = 0.3
+STACKS_WITHIN_S = 1.0
 _POLL_S = 0.01
+_QUIET_LOOKS = 5
 _DYING_WITHIN_S = 1.0
 
 
@@ -62,8 +63,7 @@ class NodeAgent:
         Those that hang are made to write their stacks.
         """
         self._wait_for(died, within_s=_DYING_WITHIN_S)
-        for pid in hung:
-            self._dump_stacks(pid)
+        _wait_until_written(self._ask_for_stacks(hung))
         return [self._last_words(pid) for pid in pids]
 
     def end(self, pids: Sequence[int], *, within_s: float) -> list[int]:
@@ -103,19 +103,18 @@ class NodeAgent:
             num_host_oom_kills=host_oom_kills() - watched.oom_kills_before,
         )
 
-    def _dump_stacks(self, pid: int) -> None:
-        watched = self._watched.get(pid)
-        if watched is None or _state(pid) == psutil.STATUS_STOPPED:
-            return
-        dump = watched.log_path.with_suffix(".dump")
-        if not dump.exists():  # no handler is installed yet: the signal would kill
-            return
-        before = dump.stat().st_size
-        self._send(pid, DUMP_SIGNAL)
-        deadline = time.monotonic() + STACKS_WITHIN_S
-        while dump.stat().st_size == before and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
-        time.sleep(_POLL_S)  # the handler writes line by line
+    def _ask_for_stacks(self, pids: Sequence[int]) -> dict[Path, int]:
+        """Signal those that can answer; where they will write, and how much is there already."""
+        sizes = {}
+        for pid in pids:
+            watched = self._watched.get(pid)
+            if watched is None or _state(pid) == psutil.STATUS_STOPPED:
+                continue
+            dump = watched.log_path.with_suffix(".dump")
+            if dump.exists():  # else no handler is installed yet: the signal would kill
+                sizes[dump] = dump.stat().st_size
+                self._send(pid, DUMP_SIGNAL)
+        return sizes
 
     def _has_ended(self, pid: int) -> bool:
         readable, _, _ = select.select([self._watched[pid].pidfd], [], [], 0)
@@ -125,6 +124,18 @@ class NodeAgent:
         if watched := self._watched.get(pid):
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(watched.pidfd, number)
+
+
+def _wait_until_written(sizes: Mapping[Path, int]) -> None:
+    """The handler writes line by line: it is done when nothing was added for a few looks."""
+    deadline = time.monotonic() + STACKS_WITHIN_S
+    for dump, before in sizes.items():
+        size, num_quiet = before, 0
+        while num_quiet < _QUIET_LOOKS and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            now = dump.stat().st_size
+            num_quiet = num_quiet + 1 if now == size != before else 0
+            size = now
 
 
 def _status(pidfd: int) -> int | None:

@@ -1,6 +1,5 @@
 """What the owner starts on a node before any group: a look at it, and the agent that stays."""
 
-import os
 import pkgutil
 from collections.abc import Callable
 from typing import cast
@@ -12,6 +11,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from workers.contract.hardware import NodeFacts
 from workers.ray_group.agent import NodeAgent
+from workers.runtime.scheduling import usable_cores
 
 FEWEST_CPU_SLOTS = 4
 _AGENT_THREADS = 4
@@ -44,7 +44,7 @@ def station_agent(node_id: str) -> ActorHandle[NodeAgent]:
 
 
 def _look(name: str, address: str, num_cpu_slots: int | None, probe: str) -> NodeFacts:
-    slots = num_cpu_slots or max(os.cpu_count() or 1, FEWEST_CPU_SLOTS)
+    slots = num_cpu_slots or max(len(usable_cores()), FEWEST_CPU_SLOTS)
     probe_node = cast("Probe", pkgutil.resolve_name(probe))
     return probe_node(name, address=address, num_cpu_slots=slots)
 

@@ -1,12 +1,11 @@
-import os
-
 from workers.contract.hardware import Hardware, NodeFacts
 from workers.runtime.host import TorchFacts, cpu_model, environment, memory_bytes
+from workers.runtime.scheduling import usable_cores
 
 
 def cpu_node(name: str, torch: TorchFacts, *, address: str, num_slots: int) -> NodeFacts:
     """A machine as one of ranks on cores; `num_slots` of them share its memory."""
-    num_cores = os.cpu_count() or 1
+    num_cores = len(usable_cores())
     return NodeFacts(
         name=name,
         address=address,

@@ -3,12 +3,14 @@ import os
 import resource
 from pathlib import Path
 
+import pynvml
 import torch
 
 from workers.contract.errors import DeviceMismatchError
 from workers.contract.group import RankSetup
 from workers.contract.hardware import DeviceFacts
 from workers.runtime.host import cpu_model, memory_bytes
+from workers.runtime.nvml import physical_index
 from workers.runtime.scheduling import pin
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -19,7 +21,7 @@ LARGEST_THRESHOLD = 2**31 - 1
 def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
     """Make the reserved device this process's own, before anything else touches one.
 
-    A GPU is chosen by physical index among all of the host's, never by masking the others: a mask
+    A GPU is chosen by its place among all that the host shows, never by masking the others: a mask
     slows NCCL's first collectives down and confuses its NVLS ranks (ray#61073, nccl#1749).
     """
     if setup.device_kind == "cpu":
@@ -39,9 +41,10 @@ def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
         msg = f"rank {setup.rank} was given {setup.expected_uuid} but index "
         msg += f"{setup.device_index} is {uuid}; is CUDA_DEVICE_ORDER the same everywhere?"
         raise DeviceMismatchError(msg)
+    number = physical_index(pynvml, uuid)  # without NVML nvidia-smi has no matrix to look it up in
     facts = DeviceFacts(
         kind="cuda",
-        index=setup.device_index,
+        index=setup.device_index if number is None else number,
         uuid=uuid,
         name=properties.name,
         memory_bytes=properties.total_memory,

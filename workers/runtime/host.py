@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from workers.contract.hardware import Environment
+from workers.runtime.scheduling import usable_cores
 
 RECORDED_VARIABLES = (
     "CUDA_DEVICE_MAX_CONNECTIONS",
@@ -48,8 +49,13 @@ class TorchFacts:
     flush_denormal: bool
 
 
-def environment(torch: TorchFacts, *, backend: str, realtime_io: bool) -> Environment:
-    """What this process runs on, as recorded beside each result."""
+def environment(
+    torch: TorchFacts, *, backend: str, realtime_io: bool, num_cores: int | None = None
+) -> Environment:
+    """What this process runs on, as recorded beside each result.
+
+    `num_cores` is what it could run on before it was pinned, where it was.
+    """
     return Environment(
         hostname=socket.gethostname(),
         os=f"{platform.system()} {platform.release()}",
@@ -62,7 +68,7 @@ def environment(torch: TorchFacts, *, backend: str, realtime_io: bool) -> Enviro
         ray=_version_of("ray"),
         backend=backend,
         cpu_model=cpu_model(),
-        num_cores=os.cpu_count() or 1,
+        num_cores=num_cores or len(usable_cores()),
         num_threads=torch.num_threads,
         realtime_io=realtime_io,
         flush_denormal=torch.flush_denormal,

@@ -22,6 +22,9 @@ class Nvml(Protocol):
     def nvmlDeviceGetHandleByUUID(self, uuid: str) -> object:  # noqa: N802
         """Find a device."""
 
+    def nvmlDeviceGetIndex(self, handle: object) -> int:  # noqa: N802
+        """Count as nvidia-smi does."""
+
     def nvmlDeviceGetClockInfo(self, handle: object, type: int) -> int:  # noqa: A002, N802
         """MHz."""
 
@@ -120,6 +123,18 @@ class GpuMonitor:
             return question()
         except self._nvml.NVMLError:
             return None
+
+
+def physical_index(nvml: Nvml, uuid: str) -> int | None:
+    """Number of a GPU on its host, as `nvidia-smi topo -m` counts; None where NVML does not say.
+
+    CUDA_VISIBLE_DEVICES, by which torch counts, hides nothing from either and reorders nothing.
+    """
+    try:
+        nvml.nvmlInit()
+        return nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(uuid))
+    except nvml.NVMLError:
+        return None
 
 
 def reasons_in(mask: int) -> tuple[str, ...]:

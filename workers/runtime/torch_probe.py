@@ -34,7 +34,7 @@ def probe_by_torch(name: str, *, address: str, num_cpu_slots: int) -> NodeFacts:
         num_slots=count,
         slot_memory_bytes=properties.total_memory,
         environment=environment(torch_facts(), backend="nccl", realtime_io=False),
-        topology=text,
+        topology=text if topology else "",
     )
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from workers.contract.axes import Pass
 from workers.contract.workload import Message
 from workers.timing.clocks import Step
-from workers.timing.spans import Inner, Spans
+from workers.timing.spans import Inner, Spans, times_of
 
 NUM_WARM_UP = 3
 """Runs before recording: libraries choose their kernels and take their workspaces then."""
@@ -92,8 +92,7 @@ class GraphSpans(Spans):
 
     def _read(self) -> None:
         if self._is_unread and self._events:
-            origin = self._events[0]
-            self._stamps += [round(origin.elapsed_time(event) * 1e6) for event in self._events]
+            self._stamps += times_of(self._events)
         self._is_unread = False
 
 

@@ -15,8 +15,13 @@ LARGEST_TRACE_BYTES = 8 << 20
 """Compressed; a trace of few steps of one block is a hundredth of it."""
 
 
-def profile_steps(step: Step, *, device: torch.device, peers: Peers) -> Profile:
-    """Run a few steps under torch's profiler. All ranks must; none of their times is kept."""
+def profile_steps(
+    step: Step, *, device: torch.device, peers: Peers, shows_collectives: bool
+) -> Profile:
+    """Run a few steps under torch's profiler. All ranks must; none of their times is kept.
+
+    `shows_collectives` where the trace names all that the step sends: else their share is unknown.
+    """
     activities = [ProfilerActivity.CPU]
     if device.type == "cuda":
         activities.append(ProfilerActivity.CUDA)
@@ -34,5 +39,7 @@ def profile_steps(step: Step, *, device: torch.device, peers: Peers) -> Profile:
     trace = gzip.compress(text, compresslevel=6, mtime=0)
     return Profile(
         trace_gzip=trace if len(trace) <= LARGEST_TRACE_BYTES else b"",
-        collective_share=collective_share(json.loads(text)["traceEvents"]),
+        collective_share=collective_share(json.loads(text)["traceEvents"])
+        if shows_collectives
+        else None,
     )

@@ -45,9 +45,13 @@ def prove_probe(
 def _prove_collective(
     probe: CollectiveProbe, group: TensorParallelGroup, device: torch.device
 ) -> Proof:
-    """Send small whole numbers, which every element type adds without an error."""
+    """Send small whole numbers, which every element type adds without an error.
+
+    What an implementation does once for a size, as to take memory together, comes before the count.
+    """
     dtype: torch.dtype = getattr(torch, probe.dtype)
     own = _numbers(probe, group.rank, device).to(dtype)
+    _run(probe, own, group)
     with CollectiveCounter(wires=group.wires) as counter:
         found = _run(probe, own, group)
     counted = [(message.op, message.message_bytes) for message in counter.messages]

@@ -116,17 +116,17 @@ def _examine(
     cache = cut_cache(twin, rank=group.rank, size=group.size)
     block = _assemble_copy(spec, parts, dtype, cache)
     _check_shapes(spec, block, group, device)
-    own_dtype: torch.dtype = getattr(torch, spec.dtype)
-    own_block = _assemble_copy(spec, parts, own_dtype, cache)
     own = inputs.own(spec, rank=group.rank)
-    own_inputs = own.copy(own_dtype, phase)
-    counted = count_step(own_block, own_inputs, group, phase)
     copied = own.copy(dtype, phase)
     before = [tensor.detach().clone() for tensor in (*copied, *block.weights)]
     forward = partial(forward_sequences, block, group=group)
     actual = run_step(forward, block.weights, copied, phase)
     after = (*copied, *block.weights)
     num_changed = sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    # Counted only now: an implementation may take room for a message when it first comes.
+    own_dtype: torch.dtype = getattr(torch, spec.dtype)
+    own_block = _assemble_copy(spec, parts, own_dtype, cache)
+    counted = count_step(own_block, own.copy(own_dtype, phase), group, phase)
     theirs = [cut_tokens(spec, tensor, rank=group.rank) for tensor in whole[:2]]
     ours = list(actual[:2])
     if phase.has_backward:

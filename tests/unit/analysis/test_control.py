@@ -72,4 +72,11 @@ def test_each_part_of_the_step_is_judged_by_its_own_control() -> None:
 
 def test_controls_of_different_definitions_have_no_common_reference() -> None:
     assert reference([control(time(1)), control(time(1), version=2)]) is None
-    assert reference([control(time(1)), control(time(1), time(1))]) is None
+
+
+def test_controls_of_which_some_timed_no_collective_are_compared_by_their_products() -> None:
+    quiet = reference([control(time(100)), control(time(120), time(500))])
+    assert quiet is not None
+    assert (quiet.gemm_us, quiet.collective_us) == (100, None)
+    for slow in (control(time(150)), control(time(150), time(9000))):
+        assert slowdown(slow, quiet, communication_share=0.5) == pytest.approx(1.5)

@@ -99,3 +99,25 @@ def test_a_stored_sweep_is_read_as_what_it_is() -> None:
 def test_what_has_no_curve_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         CalibrationSpec.model_validate(wrong)
+
+
+@pytest.mark.parametrize(
+    ("twice", "once"),
+    [
+        ({"collective_impl": ["auto", "backend"]}, {"collective_impl": "backend"}),
+        ({"collectives": ["all_reduce"] * 2}, {"collectives": "all_reduce"}),
+        ({"copied_bytes": [4096, 4099, 4096]}, {"copied_bytes": 4096}),
+    ],
+)
+def test_what_is_named_twice_is_measured_once(
+    twice: dict[str, object], once: dict[str, object]
+) -> None:
+    found = [probes(Dtype.FLOAT32, tp_degree=[1, 2], **fields) for fields in (twice, once)]
+    assert found[0] == found[1]
+
+
+def test_a_width_that_is_named_twice_is_measured_once() -> None:
+    spec = CalibrationSpec(tp_degree=(1,), collective_impl=(BACKEND,))
+    twice = ProductGrid(widths=(256, 256), largest_gflop=FEW.largest_gflop)
+    found = [spec.probes(dtype=Dtype.FLOAT32, products=grid) for grid in (twice, FEW)]
+    assert found[0] == found[1]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from workers.contract.host_state import DeviceReading
-from workers.runtime.nvml import GpuMonitor, reasons_in
+from workers.runtime.nvml import GpuMonitor, physical_index, reasons_in
 
 UUID = "GPU-1"
 
@@ -39,6 +39,10 @@ class FakeNvml:
         if uuid != UUID:
             raise RefusedError(uuid)
         return "handle"
+
+    def nvmlDeviceGetIndex(self, handle: object) -> int:  # noqa: N802
+        assert handle == "handle"
+        return 5
 
     def nvmlDeviceGetClockInfo(self, handle: object, type: int) -> int:  # noqa: A002, N802
         assert (handle, type) == ("handle", 1)
@@ -116,6 +120,12 @@ def test_a_list_of_processes_without_ones_own_says_nothing_of_others() -> None:
 def test_without_a_driver_or_the_device_nothing_is_read(uuid: str) -> None:
     refused = frozenset({"init"}) if uuid == UUID else frozenset[str]()
     assert GpuMonitor(FakeNvml(refused=refused), uuid).read() is None
+
+
+def test_a_device_is_numbered_as_the_driver_counts_or_not_at_all() -> None:
+    assert physical_index(FakeNvml(), UUID) == 5
+    assert physical_index(FakeNvml(), "GPU-2") is None
+    assert physical_index(FakeNvml(refused=frozenset({"init"})), UUID) is None
 
 
 def test_an_idle_device_or_a_set_clock_is_no_throttling() -> None:

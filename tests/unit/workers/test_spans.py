@@ -1,11 +1,14 @@
 """Which call of which collective a stamp belongs to."""
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 from torch import Tensor
 
 from workers.contract.axes import Collective
 from workers.contract.workload import Message
-from workers.timing.spans import HostSpans, spans_for
+from workers.timing.spans import CudaSpans, HostSpans, spans_for
 from workers.tp.group import DoneAtOnce
 
 MESSAGES = (
@@ -87,3 +90,39 @@ def test_cleared_spans_hold_nothing() -> None:
 
 def test_an_arrangement_that_sends_nothing_has_no_spans() -> None:
     assert spans_for(torch.device("cpu"), Noting(), messages=()).collect() == ()
+
+
+class CudaEvent:
+    """A mark of a made-up clock, whose distances come as CUDA's: float32 milliseconds."""
+
+    def __init__(self, clock: Iterator[int]) -> None:
+        self._clock = clock
+        self.at_ns = 0
+
+    def record(self) -> None:
+        self.at_ns = next(self._clock)
+
+    def elapsed_time(self, later: "CudaEvent") -> float:
+        return torch.tensor((later.at_ns - self.at_ns) / 1e6, dtype=torch.float32).item()
+
+
+def test_a_span_late_in_a_trial_is_as_exact_as_an_early_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths_ns = (20_500, 21_300, 20_500, 19_700)
+    starts_ns = (0, 10**9 + 3, 17 * 10**9 + 1, 33 * 10**9 + 7)
+    marks = [
+        mark
+        for start, length in zip(starts_ns, lengths_ns, strict=True)
+        for mark in (start, start + length)
+    ]
+    clock = iter(marks)
+    monkeypatch.setattr(torch.cuda, "Event", lambda **_: CudaEvent(clock))
+    spans = spans_for(torch.device("cuda"), Noting(), messages=MESSAGES[2:3])
+    assert isinstance(spans, CudaSpans)
+    for _ in starts_ns:
+        spans.all_reduce(torch.ones(1), where="mlp.backward")
+    (found,) = spans.collect()
+    stamps = zip(found.enter_ns, found.exit_ns, strict=True)
+    assert tuple(leave - enter for enter, leave in stamps) == lengths_ns
+    assert found.enter_ns == pytest.approx(starts_ns, rel=1e-6)
