@@ -1,6 +1,6 @@
 """What the loop reads and writes in one turn. Functions take the session; the loop commits."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,11 +13,12 @@ from service.dispatch.placement import offer_of
 from service.dispatch.retry import decide
 from service.dispatch.station import Station
 from service.errors import LeaseLostError
-from service.store import fleet, queue, takeover, unplaceable
+from service.store import ending, fleet, queue, takeover, unplaceable
 from service.store.leases import Failure, Lease
 from service.telemetry import get_logger
 from workers.contract.group_events import Blame, Loss
 from workers.contract.hardware import NodeFacts
+from workers.contract.trial import TrialResult
 
 _BUDGET_IS_JUDGED_HERE = 1_000_000
 
@@ -40,6 +41,8 @@ class Books:
         self._pool = pool
         self._ttl = timedelta(seconds=ttl_s)
         self._max_attempts = max_attempts
+        self._rivals: dict[str, str] = {}
+        """Of nodes whose name another pool's node has: that pool."""
 
     def take_pool(self, session: Session) -> bool:
         """Take the pool, or renew it; False while another has it."""
@@ -78,9 +81,22 @@ class Books:
             )
 
     def register(self, session: Session, nodes: Sequence[NodeFacts]) -> None:
-        """Note nodes, and that they are there."""
+        """Note nodes, and that they are there; warn of names that another pool's nodes have."""
+        rivals = {}
         for facts in nodes:
-            fleet.register(session, facts, pool=self._pool)
+            rival = fleet.register(session, facts, pool=self._pool)
+            if rival is None:
+                continue
+            rivals[facts.name] = rival
+            if rival != self._rivals.get(facts.name):
+                log.warning(
+                    "node_name_taken",
+                    node=facts.name,
+                    pool=self._pool,
+                    other_pool=rival,
+                    remedy="give the hosts different names, or let one dispatcher work both",
+                )
+        self._rivals = rivals
 
     def fail_unplaceable(self, session: Session) -> None:
         """End what no machine known to any dispatcher can run."""
@@ -88,14 +104,17 @@ class Books:
         if count := unplaceable.fail_unplaceable(session, known):
             log.warning("trials_unplaceable", count=count)
 
-    def claim(self, session: Session, station: Station) -> Lease | None:
-        """The next trial for a node that has nothing to do."""
+    def claim(
+        self, session: Session, station: Station, *, besides: Collection[tuple[str, int]]
+    ) -> Lease | None:
+        """The next trial for a node that has nothing to do, of no replicate of `besides`."""
         lease = queue.claim(
             session,
             owner=self._owner,
             offer=offer_of(station.node),
             ttl=self._ttl,
             prefer=station.replicate,
+            besides=besides,
         )
         if lease is None or lease.spec.tp_degree <= station.node.num_slots:
             return lease
@@ -135,8 +154,7 @@ class Books:
         try:
             match outcome:
                 case Measured(lease=lease, result=result):
-                    queue.complete(session, lease, result)
-                    log.info("trial_succeeded", trial_id=lease.trial_id, attempt=lease.attempt)
+                    self._complete(session, lease, result)
                 case Spoiled(lease=lease, loss=loss, node=node):
                     self._fail(session, lease, loss, node=node)
                 case Stopped(lease=lease):
@@ -146,9 +164,6 @@ class Books:
             log.warning(
                 "result_refused", trial_id=outcome.lease.trial_id, attempt=outcome.lease.attempt
             )
-        except EmptyTrialError as error:
-            loss = Loss(blame=Blame.POINT, code="result_not_stored", message=str(error))
-            self._fail(session, outcome.lease, loss, node="")
 
     def _holder(self, session: Session) -> str | None:
         """Who has the pool."""
@@ -159,8 +174,17 @@ class Books:
         count = takeover.evict(session, self._pool, owner=owner, max_attempts=self._max_attempts)
         log.warning("pool_taken_over", pool=self._pool, dead_owner=owner, trials=count)
 
+    def _complete(self, session: Session, lease: Lease, result: TrialResult) -> None:
+        try:
+            queue.complete(session, lease, result)
+        except EmptyTrialError as error:
+            loss = Loss(blame=Blame.POINT, code="result_not_stored", message=str(error))
+            self._fail(session, lease, loss, node="")
+        else:
+            log.info("trial_succeeded", trial_id=lease.trial_id, attempt=lease.attempt)
+
     def _fail(self, session: Session, lease: Lease, loss: Loss, *, node: str) -> None:
-        earlier = takeover.earlier_codes(session, lease)
+        earlier = ending.earlier_codes(session, lease)
         decision = decide(loss, earlier_codes=earlier, max_attempts=self._max_attempts)
         state = queue.fail(
             session,

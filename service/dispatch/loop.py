@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -10,7 +11,7 @@ from service.dispatch.books import Books
 from service.dispatch.forecaster import Forecaster
 from service.dispatch.identity import Owner
 from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
-from service.dispatch.outcomes import Outcome
+from service.dispatch.outcomes import Outcome, sweep_of
 from service.dispatch.station import Station
 from service.dispatch.stations import Executor, Stations
 from service.dispatch.timekeeper import Timekeeper
@@ -184,16 +185,17 @@ class Dispatcher:
         return EXIT_OK
 
     def _release(self, stations: list[Station]) -> None:
-        """Stop the ranks, then give the trials back."""
+        """Stop the ranks, write what has ended, then give the trials back."""
         leases = [station.lease for station in stations if station.lease]
         for station in stations:
             station.close()
         with self._sessions.writing() as session:
-            for outcome in self._unwritten:
+            for outcome in sorted(self._unwritten, key=sweep_of):
                 self._books.settle(session, outcome)
-            for lease in leases:
-                self._books.release(session, lease)
         self._unwritten.clear()
+        with self._sessions.writing() as session:
+            for lease in sorted(leases, key=attrgetter("sweep_id")):
+                self._books.release(session, lease)
 
     def _end_groups(self) -> None:
         self._stations.end_groups(within_s=END_WITHIN_S, look_every_s=LONGEST_WAIT_S / 10)

@@ -1,8 +1,10 @@
 """Several nodes taken as one, so that worker groups reach across the network between them."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from service.dispatch.inventory import Changes
+from service.store.fleet import LONGEST_NAME
 from workers.contract.hardware import NodeFacts
 
 
@@ -65,10 +67,22 @@ def joined(nodes: Sequence[NodeFacts], *, link: str) -> NodeFacts:
     )
     return first.model_copy(
         update={
-            "name": "+".join(node.name for node in nodes),
+            "name": _joined_name([node.name for node in nodes]),
             "hardware": hardware,
             "num_slots": sum(node.num_slots for node in nodes),
             "slot_memory_bytes": min(node.slot_memory_bytes for node in nodes),
-            "topology": "\n".join(f"{node.name}: {node.topology}" for node in nodes),
+            "topology": "",  # each host counts its devices from 0: no text is of all of them
         }
     )
+
+
+def _joined_name(names: Sequence[str]) -> str:
+    """All of them; where that is too long to be kept, the first, how many more, and a hash of all.
+
+    The same nodes always have the same name: their history goes by it.
+    """
+    whole = "+".join(names)
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    digest = sha256(whole.encode()).hexdigest()[:8]
+    return f"{names[0]}+{len(names) - 1}-{digest}"

@@ -76,8 +76,10 @@ class Station:
 
     @property
     def replicate(self) -> tuple[str, int] | None:
-        """Sweep and replicate that its group is at."""
-        return self._group.replicate if self._group else None
+        """Sweep and replicate that its group is at, and may measure more of."""
+        if self._group is None or self._group.is_ending:
+            return None
+        return self._group.replicate
 
     def is_ready_for(self, lease: Lease) -> bool:
         """Whether the trial can be submitted to the group as it is."""

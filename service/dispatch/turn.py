@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from service.dispatch.books import Books
-from service.dispatch.outcomes import Outcome
+from service.dispatch.outcomes import Outcome, sweep_of
 from service.dispatch.station import Station
 from service.dispatch.timer import Timer
+from service.store.fleet import SHOWN_FOR
 from service.store.leases import Lease
 from service.telemetry import get_logger
 
 CANCEL_CHECK_S = 0.25
 RECOVERY_CHECK_S = 2.0
-FLEET_SEEN_EVERY_S = 30.0
+FLEET_SEEN_EVERY_S = SHOWN_FOR.total_seconds() / 3
+"""A node may be shown late twice before it counts as gone."""
 
 log = get_logger(__name__)
 
@@ -78,7 +80,7 @@ class Turn:
             self._renew(session, stations, outcomes, orders)
             if not orders.keeps_pool:
                 return orders
-        for outcome in outcomes:
+        for outcome in sorted(outcomes, key=sweep_of):
             self._books.settle(session, outcome)
         if self._fleet_seen.is_due:
             self._books.register(session, [s.node for s in stations if not s.is_closing])
@@ -130,21 +132,28 @@ class Turn:
         orders.cancelled += [station for station in stations if station.lease in cancelled]
 
     def _start(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
-        for station in stations:
-            lease = station.awaits_start
-            if lease is None or station in orders.dropped or station in orders.cancelled:
-                continue
+        gone = [*orders.dropped, *orders.cancelled]
+        ready = [
+            (lease, station)
+            for station in stations
+            if (lease := station.awaits_start) and station not in gone
+        ]
+        for lease, station in sorted(ready, key=lambda one: one[0].sweep_id):
             if self._books.start(session, lease):
                 orders.started.append(station)
             else:
                 orders.dropped.append(station)
 
     def _claim(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
-        """A group that is ready begins in the same transaction."""
+        """A group that is ready begins in the same transaction.
+
+        A replicate that another group is at is left to it, also between two of its trials.
+        """
         for station in stations:
             if not station.wants_work:
                 continue
-            lease = self._books.claim(session, station)
+            others = {at for one in stations if one is not station and (at := one.replicate)}
+            lease = self._books.claim(session, station, besides=others)
             if lease is None:
                 orders.resting.append(station)
                 continue

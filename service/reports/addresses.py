@@ -22,8 +22,8 @@ Resolve = Callable[[str, int], Sequence[str]]
 PORTS: Final = {"https": 443, "http": 80}
 LOOKUP_S: Final = 3.0
 
-_EMBEDDING_V4 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-"""NAT64: what is behind them is an IPv4 address."""
+_GIVEN_OUT: Final = IPv6Network("2000::/3")
+"""Holds every public IPv6 address (RFC 4291), and not NAT64, which leads to any IPv4 address."""
 
 
 class AddressError(Exception):
@@ -104,6 +104,6 @@ def _parsed(text: str) -> Address:
 def _is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
         hides_v4 = address.sixtofour or address.teredo
-        if hides_v4 or any(address in network for network in _EMBEDDING_V4):
+        if hides_v4 or address not in _GIVEN_OUT:
             return False
     return address.is_global and not address.is_multicast

@@ -6,6 +6,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from service.analysis import plan
+from service.analysis.schedules.tags import refuse_own_tags
 from service.store import fleet
 from workers.contract.expansion import Expansion
 from workers.contract.frozen import Frozen
@@ -22,7 +23,8 @@ class PreviewReport(Frozen):
     points: tuple[PointSpec, ...]
     rejected: tuple[Rejection, ...]
     estimated_s: float = Field(
-        description="At most, on one node: every trial may use its whole time limit."
+        description="On one node, where every trial uses its whole time limit: most stop earlier, "
+        "and one whose fewest steps take longer goes on."
     )
 
     @classmethod
@@ -39,7 +41,11 @@ class PreviewReport(Frozen):
 
 
 def expand(session: Session, spec: SweepSpec, *, max_points: int) -> Expansion:
-    """Judge every combination against the nodes that are known. Raises as `plan.expand` does."""
+    """Judge every combination against the nodes that are known.
+
+    Raises as `plan.expand` and `refuse_own_tags` do.
+    """
+    refuse_own_tags(spec)
     return plan.expand(spec, nodes=fleet.node_facts(session), max_points=max_points)
 
 

@@ -1,6 +1,7 @@
 """Which trial comes next: one statement, built once."""
 
 import functools
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,6 +11,7 @@ from sqlalchemy import (
     ScalarSelect,
     Select,
     String,
+    TupleType,
     and_,
     bindparam,
     exists,
@@ -38,6 +40,9 @@ _ACCELERATOR: Final = bindparam("offered_accelerator", type_=String())
 _NUM_SLOTS: Final = bindparam("offered_num_slots", type_=Integer())
 _PREFERRED_SWEEP: Final = bindparam("preferred_sweep_id", type_=String())
 _PREFERRED_REPLICATE: Final = bindparam("preferred_replicate", type_=Integer())
+_LEFT_ALONE: Final = bindparam(
+    "replicates_left_alone", type_=TupleType(String(), Integer()), expanding=True
+)
 
 
 def take_next(
@@ -47,11 +52,12 @@ def take_next(
     offer: Offer,
     ttl: timedelta,
     prefer: tuple[str, int] | None,
+    besides: Collection[tuple[str, int]],
 ) -> str | None:
     """Lease the most urgent trial the offer can run and return its id.
 
-    None where there is none, or while another claim is at the same replicate. `is_taken` has the
-    last word.
+    None where there is none in a replicate besides those, or while another claim is at the same
+    replicate. `is_taken` has the last word.
     """
     sweep_id, replicate = prefer or ("", -1)
     parameters = {
@@ -61,6 +67,7 @@ def take_next(
         _NUM_SLOTS.key: offer.num_slots,
         _PREFERRED_SWEEP.key: sweep_id,
         _PREFERRED_REPLICATE.key: replicate,
+        _LEFT_ALONE.key: list(besides),
         "now": db_now_value(session),
         "expiry": db_now_value(session, plus=ttl),
     }
@@ -164,6 +171,7 @@ def _most_urgent_replicate(now: ColumnElement[datetime]) -> ScalarSelect[tuple[s
         .where(
             SweepRow.finished_at.is_(None),
             SweepRow.cancel_requested_at.is_(None),
+            tuple_(ReplicateRow.sweep_id, ReplicateRow.number).not_in(_LEFT_ALONE),
             *_fits(),
             not_(taken),
             has_ready,

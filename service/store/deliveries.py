@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, insert, not_, select, update
+from sqlalchemy.orm import Session, aliased
 
 from service.store import webhooks
 from service.store.clock import db_now, db_time
@@ -23,6 +23,8 @@ RETRY_AFTER: Final = tuple(
 """After the first, second … attempt that failed; then it is given up."""
 SENDER_MAY_TAKE = timedelta(minutes=1)
 """A message whose sender does not say what became of it is sent again after so long."""
+
+_OLDER = aliased(DeliveryRow, name="older")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,24 @@ def find(session: Session, delivery_id: str) -> Delivery:
 def take(session: Session, *, besides: Collection[str] = ()) -> Delivery | None:
     """Begin an attempt at the message that waits longest; None where none is due.
 
-    Messages to the webhooks with the ids `besides` are left alone.
+    Messages to the webhooks with the ids `besides` are left alone, and so is one about a finding
+    while the place waits for an older one about it: what is told last has to be how it stands.
     """
+    older = exists(
+        select(1).where(
+            _OLDER.webhook_id == DeliveryRow.webhook_id,
+            _OLDER.finding_id == DeliveryRow.finding_id,
+            _OLDER.state == DeliveryState.PENDING,
+            _OLDER.id < DeliveryRow.id,
+        )
+    )
     chosen = (
         select(DeliveryRow.id)
         .where(
             DeliveryRow.state == DeliveryState.PENDING,
             DeliveryRow.next_attempt_at <= db_now(session),
             DeliveryRow.webhook_id.not_in(besides),
+            not_(older),
         )
         .order_by(DeliveryRow.next_attempt_at, DeliveryRow.id)
         .limit(1)

@@ -1,6 +1,6 @@
 """How an attempt at a trial changes and ends: always matched by trial, attempt and held state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from functools import cache
@@ -79,6 +79,22 @@ def end_without_result(
     _close_attempt(session, grant, outcome=outcome, failure=failure)
     note(session, grant, _ANNOUNCED[state], failure=failure)
     return state
+
+
+def earlier_codes(session: Session, grant: Grant) -> Sequence[str]:
+    """Why the attempts before this one failed, oldest first, since the trial was last put back."""
+    num_charged = session.scalar(select(TrialRow.num_charged).where(TrialRow.id == grant.trial_id))
+    codes = session.scalars(
+        select(AttemptRow.code)
+        .where(
+            AttemptRow.trial_id == grant.trial_id,
+            AttemptRow.attempt < grant.attempt,
+            AttemptRow.outcome.in_((AttemptOutcome.FAILED, AttemptOutcome.EXPIRED)),
+        )
+        .order_by(AttemptRow.attempt.desc())
+        .limit(max(0, (num_charged or 1) - 1))
+    )
+    return [code for code in codes if code is not None][::-1]
 
 
 def note(

@@ -9,6 +9,7 @@ import psycopg
 import sqlalchemy
 from sqlalchemy import Connection, Engine, ExceptionContext, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import ORMExecuteState, Session, sessionmaker
 
 from service.errors import InvalidRequestError
@@ -17,6 +18,7 @@ from service.store.clock import CLOCK, Clock
 IMMEDIATE: Final = "sqlite_begin_immediate"
 """Execution option of connections whose transactions take SQLite's write lock at once."""
 
+_DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 _BUSY_TIMEOUT_S = 30.0
 _PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 _POOL_SIZE = 10
@@ -24,8 +26,11 @@ _POOL_OVERFLOW = 40
 
 
 def create_engine(url: str) -> Engine:
-    """Connect to SQLite (WAL) or PostgreSQL (psycopg 3), with a pool of connections."""
-    parsed = make_url(url)
+    """Connect to SQLite (WAL) or PostgreSQL (psycopg 3), with a pool of connections.
+
+    ArgumentError for the URL of anything else, without its text: that may hold a password.
+    """
+    parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     engine = sqlalchemy.create_engine(
@@ -38,6 +43,18 @@ def create_engine(url: str) -> Engine:
     )
     event.listen(engine, "handle_error", _blame_the_request)
     return engine
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):  # the second where the port is no number
+        parsed = None
+    if parsed is None or parsed.drivername not in _DRIVERS:
+        raise ArgumentError(
+            "its URL is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST:PORT/NAME"
+        )
+    return parsed
 
 
 def _blame_the_request(context: ExceptionContext) -> None:

@@ -44,12 +44,13 @@ class FindingBook:
         return [moved for step in steps if (moved := self._take(step)) is not None]
 
     def _known(self) -> list[Known]:
-        """Findings that began on one of the nights."""
+        """Findings that began on one of the nights, locked: nobody's decision is written over."""
         numbers = {night.sweep_id: number for number, night in enumerate(self.nights)}
         rows = self.session.scalars(
             select(FindingRow)
             .where(FindingRow.policy == self.policy, FindingRow.hardware_key == self.hardware_key)
-            .order_by(FindingRow.id),
+            .order_by(FindingRow.id)
+            .with_for_update(),
             execution_options={"populate_existing": True},
         )
         return [

@@ -3,15 +3,22 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Final
 
-from sqlalchemy import Row, Select, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Row, Select, and_, bindparam, delete, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from service.store.clock import db_now
 from service.store.models.declarative import Rows
 from service.store.models.fleet import HardwareRow, NodeRow, PoolRow
+from service.store.models.lengths import NAME
 from workers.contract.hardware import Hardware, NodeFacts
+
+LONGEST_NAME: Final = NAME
+"""Characters that are kept of the name of a node."""
+SHOWN_FOR: Final = timedelta(seconds=90)
+"""A node that its dispatcher has not shown for so long counts as gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +31,35 @@ class Node:
     last_seen_at: datetime
 
 
-def register(session: Session, facts: NodeFacts, *, pool: str) -> None:
-    """Note a node and its hardware, or that it is still there."""
-    now = db_now(session)
-    key = facts.hardware.hardware_key
+def register(session: Session, facts: NodeFacts, *, pool: str) -> str | None:
+    """Note a node and its hardware, or that it is still there.
+
+    Where another pool has a node of this name, the name is left to that one, this one is listed as
+    NAME@POOL, and the other pool is returned. If they took each other's place, trials that only
+    one of them can run would be failed.
+    """
     note_hardware(session, facts.hardware)
+    now = db_now(session)
     seen: dict[str, object] = {
         "pool": pool,
         "address": facts.address,
-        "hardware_key": key,
+        "hardware_key": facts.hardware.hardware_key,
         "num_slots": facts.num_slots,
         "slot_memory_bytes": facts.slot_memory_bytes,
         "environment": facts.environment,
         "topology": facts.topology,
         "last_seen_at": now,
     }
-    if not _update_node(session, facts.name, seen):
-        _insert_once(session, NodeRow, name=facts.name, first_seen_at=now, **seen)
+    rival = _rival(session, facts, pool=pool)
+    other_name = f"{facts.name[: LONGEST_NAME - len(pool) - 1]}@{pool}"
+    name = facts.name if rival is None else other_name
+    if not _update_node(session, name, seen):
+        is_new = _insert_once(session, NodeRow, name=name, first_seen_at=now, **seen)
+        if not is_new:  # another pool was faster: by now it has the name
+            return register(session, facts, pool=pool)
+    if rival is None:
+        _forget_node(session, other_name, pool=pool)
+    return rival
 
 
 def note_hardware(session: Session, facts: Hardware) -> None:
@@ -99,6 +118,25 @@ def release_pool(session: Session, pool: str, *, owner: str) -> None:
     """Let another dispatcher take over at once."""
     session.execute(
         delete(PoolRow).where(PoolRow.name == pool, PoolRow.owner == owner),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def _rival(session: Session, facts: NodeFacts, *, pool: str) -> str | None:
+    """The other pool that has the node's name.
+
+    One that has not shown its node for a while gives the name up, unless the node is of other
+    hardware: a dispatcher that comes back may have trials that only that node can run.
+    """
+    is_gone = NodeRow.last_seen_at <= db_now(session, plus=-SHOWN_FOR)
+    is_alike = NodeRow.hardware_key == facts.hardware.hardware_key
+    others = select(NodeRow.pool).where(NodeRow.name == facts.name, NodeRow.pool != pool)
+    return session.scalar(others.where(not_(and_(is_gone, is_alike))))
+
+
+def _forget_node(session: Session, name: str, *, pool: str) -> None:
+    session.execute(
+        delete(NodeRow).where(NodeRow.name == name, NodeRow.pool == pool),
         execution_options={"synchronize_session": False},
     )
 

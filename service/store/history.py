@@ -16,15 +16,13 @@ from sqlalchemy.sql.elements import SQLCoreOperations
 
 from service.analysis.control import ControlSummary
 from service.analysis.findings.history import Reading
-from service.analysis.schedules.spec import TAG
+from service.analysis.schedules.tags import RERUN_OF, TAG
 from service.analysis.summary import share_of_communication
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow, SweepTagRow
 from workers.contract.hardware import Environment
 
-RERUN_OF = "rerun_of"
-"""Tag of a sweep that measures suspect points again: the id of the night's sweep."""
 MOST_NIGHTS = 200
 COVARIATES = ("driver", "cuda", "nccl", "torch", "os")
 """Versions that are rolled out, of an environment."""

@@ -14,11 +14,11 @@ from service.analysis.changepoints.parameters import DETECTOR_VERSION
 from service.analysis.findings.history import Reading, history_of
 from service.analysis.findings.nightly import NightVerdict, judge_night
 from service.analysis.findings.states import FindingState
-from service.analysis.schedules.spec import TAG
+from service.analysis.schedules.tags import RERUN_OF, TAG
 from service.store import findings, history, reruns
 from service.store.clock import db_time
 from service.store.finding_book import FindingBook
-from service.store.history import RERUN_OF, Night
+from service.store.history import Night
 from service.store.models.finding import JudgementRow
 from service.store.models.schedule import ScheduleRow
 from service.store.models.sweep import SweepRow, SweepTagRow

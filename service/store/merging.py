@@ -65,7 +65,7 @@ def _outcome(session: Session, record: Record, known: Known) -> Outcome:
 def _refuse_contradictions(record: Record, known: Known) -> None:
     sweep, trial, own = record.sweep, record.trial, KnownTrial.of(record)
     if known.sweeps.get(sweep.id, record.over_at) is None:
-        raise ConflictError(f"sweep {sweep.id} is still being measured here")
+        raise _still_measured(record)
     for point in trial.points:
         here = known.points.get(point.id)
         if here is not None and here != (sweep.id, point.position, point.spec.spec_key):
@@ -97,7 +97,10 @@ def _write(session: Session, record: Record, known: Known) -> None:
 
 
 def _write_sweep(session: Session, record: Record, known: Known) -> None:
-    """The sweep as it was when it was over, the last time where it was put back."""
+    """The sweep as it was when it was over, the last time where it was put back.
+
+    ConflictError where somebody here has put it back meanwhile.
+    """
     sweep, connection = record.sweep, session.connection()
     if record.hardware is not None and record.hardware.hardware_key not in known.hardware:
         fleet.note_hardware(session, record.hardware)
@@ -106,8 +109,10 @@ def _write_sweep(session: Session, record: Record, known: Known) -> None:
         connection.execute(insert(SweepRow), row)
         insert_tags(session, sweep.id, sweep.spec)
     elif record.over_at > (known.sweeps[sweep.id] or record.over_at):
-        over = merged_rows.ended_sweep(record)
-        connection.execute(update(SweepRow).where(SweepRow.id == sweep.id).values(over))
+        is_over = SweepRow.id == sweep.id, SweepRow.finished_at.is_not(None)
+        ended = update(SweepRow).where(*is_over).values(merged_rows.ended_sweep(record))
+        if not connection.execute(ended).rowcount:
+            raise _still_measured(record)
 
 
 def _write_trial(session: Session, record: Record, known: Known) -> None:
@@ -132,4 +137,8 @@ def _end_as_told(session: Session, record: Record) -> None:
     failed = TrialRow.id == record.trial.id, TrialRow.state == TrialState.FAILED
     ended = update(TrialRow).where(*failed).values(merged_rows.ended_trial(record))
     if not session.connection().execute(ended).rowcount:
-        raise ConflictError(f"sweep {record.sweep.id} is still being measured here")
+        raise _still_measured(record)
+
+
+def _still_measured(record: Record) -> ConflictError:
+    return ConflictError(f"sweep {record.sweep.id} is still being measured here")

@@ -4,7 +4,7 @@ The database's clock judges every lease. A function that starts, ends or returns
 LeaseLostError, and has then changed nothing, if the lease is no longer the holder's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -34,18 +34,22 @@ def claim(
     offer: Offer,
     ttl: timedelta,
     prefer: tuple[str, int] | None = None,
+    besides: Collection[tuple[str, int]] = (),
 ) -> Lease | None:
     """Lease the most urgent trial that the offer can run, or None. Never waits for another claim.
 
     Order: priority, then `prefer` (the sweep and replicate the group is in), then age, replicate,
-    position. A replicate that another group holds is left to it. The sweep is bound to the offer's
-    hardware.
+    position. A replicate that another group holds is left to it, and so are those of `besides`: the
+    owner's other groups are in them, also while they hold no trial. The sweep is bound to the
+    offer's hardware.
     """
     if not claiming.is_any_ready(session):
         return None
     for _ in range(_NUM_LOST_RACES):
         with session.connection().begin_nested() as race:
-            trial_id = claiming.take_next(session, owner=owner, offer=offer, ttl=ttl, prefer=prefer)
+            trial_id = claiming.take_next(
+                session, owner=owner, offer=offer, ttl=ttl, prefer=prefer, besides=besides
+            )
             if trial_id is None:
                 return None
             if not claiming.is_taken(session, trial_id, owner=owner, prefer=prefer):
@@ -66,7 +70,8 @@ def start(session: Session, lease: Lease) -> None:
 def heartbeat(session: Session, leases: Sequence[Lease], *, ttl: timedelta) -> list[Lease]:
     """Renew; return those that are lost: run out, or another attempt's.
 
-    Give it a transaction of its own: it takes trials without their sweeps.
+    It locks trials without their sweeps: nobody but the holder waits for one whose lease has not
+    run out.
     """
     if not leases:
         return []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import exists, select
+from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import Session
 
 from service.errors import LeaseLostError
@@ -13,6 +13,8 @@ from service.store.leases import Failure, Grant
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import TrialRow
 from service.store.states import AttemptOutcome, EventKind, TrialState
+
+LEASE_EXPIRED = "lease_expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,35 @@ def recover(session: Session, *, max_attempts: int) -> list[Recovered]:
         )
         for row in rows
     ]
-    taken = (_take_back(session, expired, max_attempts=max_attempts) for expired in found)
+    taken = (_recovered(session, expired, max_attempts=max_attempts) for expired in found)
     return [recovered for recovered in taken if recovered is not None]
+
+
+def take_back(
+    session: Session,
+    lost: Grant,
+    *,
+    message: str,
+    max_attempts: int,
+    only_if: ColumnElement[bool],
+) -> TrialState | None:
+    """End an attempt whose holder is gone; None where it has ended, or was renewed, meanwhile.
+
+    The budget is of lost leases alone: attempts that ended otherwise were judged by other budgets.
+    """
+    earlier = ending.earlier_codes(session, lost)
+    num_others = sum(code != LEASE_EXPIRED for code in earlier)
+    try:
+        return ending.end_without_result(
+            session,
+            lost,
+            outcome=AttemptOutcome.EXPIRED,
+            failure=Failure(code=LEASE_EXPIRED, message=message),
+            budget=max_attempts + num_others,
+            only_if=only_if,
+        )
+    except LeaseLostError:
+        return None
 
 
 def finish_cancelled(session: Session) -> None:
@@ -66,22 +95,15 @@ def finish_cancelled(session: Session) -> None:
             sweep_changes.note(session, sweep_id, EventKind.SWEEP_CANCELLED)
 
 
-def _take_back(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:
-    """None where the holder renewed or another took it back in the meantime."""
-    failure = Failure(
-        code="lease_expired",
+def _recovered(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:
+    state = take_back(
+        session,
+        expired,
         message=f"{expired.owner} stopped reporting; the dispatcher or its host is gone",
+        max_attempts=max_attempts,
+        only_if=TrialRow.lease_expires_at <= db_now(session),
     )
-    try:
-        state = ending.end_without_result(
-            session,
-            expired,
-            outcome=AttemptOutcome.EXPIRED,
-            failure=failure,
-            budget=max_attempts,
-            only_if=TrialRow.lease_expires_at <= db_now(session),
-        )
-    except LeaseLostError:
+    if state is None:
         return None
     return Recovered(
         trial_id=expired.trial_id,

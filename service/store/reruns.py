@@ -3,9 +3,8 @@
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session
 
-from service.analysis.schedules.spec import TAG
+from service.analysis.schedules.tags import RERUN_OF, without_own_tags
 from service.store import sweeps
-from service.store.history import RERUN_OF
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow, SweepTagRow
 from service.store.submission import seed_from
@@ -46,14 +45,14 @@ def order(
         return None
     size = len(trials[0])
     points = tuple(point for trial in trials[: MOST_POINTS // size] for point in trial)
-    tags = {key: value for key, value in spec.tags.items() if key != TAG}
     changes = {
         "name": f"re-run of {sweep_id}",
         "refine": None,
         "profile": False,
         "replicates": _outvoting(spec.replicates),
     }
-    repeated = spec.model_copy(update={**changes, "tags": {**tags, RERUN_OF: sweep_id}})
+    tags = {**without_own_tags(spec).tags, RERUN_OF: sweep_id}
+    repeated = spec.model_copy(update={**changes, "tags": tags})
     created = sweeps.create(
         session,
         repeated,

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from service.analysis.schedules.spec import AA_TAG
+from service.analysis.schedules.tags import AA_TAG
 from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow, SweepTagRow
 

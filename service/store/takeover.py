@@ -1,17 +1,13 @@
 """What a new dispatcher of a pool does about the one before it."""
 
-from collections.abc import Sequence
-
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from service.errors import LeaseLostError
-from service.store import ending
+from service.store import recovery
 from service.store.derived import is_held
-from service.store.leases import Failure, Grant
+from service.store.leases import Grant
 from service.store.models.fleet import PoolRow
-from service.store.models.trial import AttemptRow, TrialRow
-from service.store.states import AttemptOutcome
+from service.store.models.trial import TrialRow
 
 
 def pool_owner(session: Session, pool: str) -> str | None:
@@ -39,7 +35,6 @@ def evict(session: Session, pool: str, *, owner: str, max_attempts: int) -> int:
         .where(is_held(TrialRow), TrialRow.owner == owner)
         .order_by(TrialRow.sweep_id, TrialRow.id)
     ).all()
-    failure = Failure(code="lease_expired", message=f"{owner} died while it held the trial")
     num_taken = 0
     for row in held:
         grant = Grant(
@@ -50,36 +45,12 @@ def evict(session: Session, pool: str, *, owner: str, max_attempts: int) -> int:
             replicate=row.replicate,
             owner=owner,
         )
-        num_taken += _take_back(session, grant, failure, max_attempts=max_attempts)
-    return num_taken
-
-
-def earlier_codes(session: Session, grant: Grant) -> Sequence[str]:
-    """Why the attempts before this one failed, oldest first, since the trial was last put back."""
-    num_charged = session.scalar(select(TrialRow.num_charged).where(TrialRow.id == grant.trial_id))
-    codes = session.scalars(
-        select(AttemptRow.code)
-        .where(
-            AttemptRow.trial_id == grant.trial_id,
-            AttemptRow.attempt < grant.attempt,
-            AttemptRow.outcome.in_((AttemptOutcome.FAILED, AttemptOutcome.EXPIRED)),
-        )
-        .order_by(AttemptRow.attempt.desc())
-        .limit(max(0, (num_charged or 1) - 1))
-    )
-    return [code for code in codes if code is not None][::-1]
-
-
-def _take_back(session: Session, grant: Grant, failure: Failure, *, max_attempts: int) -> bool:
-    try:
-        ending.end_without_result(
+        state = recovery.take_back(
             session,
             grant,
-            outcome=AttemptOutcome.EXPIRED,
-            failure=failure,
-            budget=max_attempts,
-            only_if=TrialRow.owner == grant.owner,
+            message=f"{owner} died while it held the trial",
+            max_attempts=max_attempts,
+            only_if=TrialRow.owner == owner,
         )
-    except LeaseLostError:
-        return False
-    return True
+        num_taken += state is not None
+    return num_taken

@@ -39,6 +39,10 @@ def send(smtp_url: str, mail: str, *, sender: str, to: str, deadline_s: float = 
         raise DeliveryError(f"{parts.hostname}: {code}") from None
     except (OSError, smtplib.SMTPException) as error:
         raise DeliveryError(f"{parts.hostname}: {type(error).__name__}") from None
+    except UnicodeError:  # its text would show a part of the password
+        raise DeliveryError(
+            f"{parts.hostname} takes no user, password or address that is not ASCII"
+        ) from None
 
 
 def _parts(smtp_url: str) -> SplitResult:

@@ -120,6 +120,9 @@ class Sender:
             web.post(webhook.target, content, headers, networks=networks, lookup=self._lookup)
         except DeliveryError as failure:
             return str(failure)
+        except Exception as error:
+            log.exception("message_not_sent", delivery_id=delivery_id, webhook_id=webhook.id)
+            return f"the message could not be sent: {type(error).__name__}"
         return None
 
     def _settle(self, delivery: Delivery, error: str | None) -> None:

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from service.analysis.schedules.tags import AA_TAG, OWN_TAGS, TAG
 from workers.contract.frozen import Frozen, Label
 from workers.contract.pair import Pair, PairAxis
 from workers.contract.point import PointSpec
@@ -35,11 +36,6 @@ NAME_IN_WORDS = "letters and digits, after the first also . _ -"
 LONGEST_JITTER_S = 6 * 3600
 MOST_CATCH_UPS = 50
 MOST_TAGS = 50
-TAG = "schedule"
-"""Every sweep that a schedule starts has its name under this tag."""
-
-AA_TAG = "aa_control"
-"""The same for the sweeps of its A/A control, which are no nights of it."""
 FEWEST_AA_GROUPS = 3
 
 _EXAMPLE = "'0 2 * * *' is every night at 02:00"
@@ -162,8 +158,9 @@ class ScheduleSpec(Frozen):
 
     @model_validator(mode="after")
     def _tag_is_the_schedules(self) -> Self:
-        if TAG in self.sweep.tags:
-            raise ValueError(f"the tag {TAG!r} of the sweep is set by the schedule; leave it out")
+        for own in OWN_TAGS:
+            if own in self.sweep.tags:
+                raise ValueError(f"the tag {own!r} of the sweep is the service's; leave it out")
         if len(self.sweep.tags) >= MOST_TAGS:
             raise ValueError(
                 f"the sweep has {len(self.sweep.tags)} tags; {MOST_TAGS - 1} leave room for "

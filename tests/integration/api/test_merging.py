@@ -2,14 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service.store.engine import Sessions
+from service.store import sweeps
+from service.store.engine import Sessions, create_engine
 from tests.integration.api.measuring import BODY, claim, fail, measure_all
 from tests.integration.api.transferring import EXPORT, fail_once, fill, instance, send, step_us
+from tests.integration.store.locks import is_anyone_waiting
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -115,6 +119,35 @@ def test_a_trial_that_failed_again_and_then_did_not_keeps_every_attempt(
     assert send(target, source.get(EXPORT).content).json()["num_new"] == 1
     for shown in (path, f"{path}/points"):
         assert target.get(shown).json() == source.get(shown).json()
+
+
+def test_a_sweep_that_is_put_back_while_it_is_imported_is_not_ended_by_that(
+    two: tuple[TestClient, Sessions, TestClient], postgresql_url: str
+) -> None:
+    """On SQLite the two begin one by one."""
+    source, sessions, target = two
+    sweep_id = fail_once(source, sessions)
+    of_sweep = [
+        line
+        for line in source.get(EXPORT).content.splitlines(keepends=True)
+        if json.loads(line)["sweep"]["id"] == sweep_id
+    ]
+    assert send(target, b"".join(of_sweep[1:])).json()["num_new"] == 3
+    source.post(f"/v1/sweeps/{sweep_id}/retry")
+    measure_all(sessions, step_us)
+    after = source.get(EXPORT).content
+    engine = create_engine(postgresql_url)
+    here = Sessions(engine)
+    with ThreadPoolExecutor(1) as pool:
+        with here.writing() as session:
+            sweeps.retry(session, sweep_id)
+            sending = pool.submit(send, target, after)
+            wait_until(lambda: is_anyone_waiting(here), within_s=20)
+        refused = sending.result().json()["refused"]
+    engine.dispose()
+    reason = f"sweep {sweep_id} is still being measured here"
+    assert [one["reason"] for one in refused] == [reason, reason]
+    assert target.get(f"/v1/sweeps/{sweep_id}").json()["finished_at"] is None
 
 
 def test_a_trial_that_stands_for_something_else_here_is_left_out(

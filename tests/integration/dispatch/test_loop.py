@@ -1,5 +1,7 @@
 """The dispatcher's loop over both databases: every trial is accounted for exactly once."""
 
+import pytest
+
 from service.analysis.schedules.spec import ScheduleSpec
 from service.store import fleet, schedules, sweeps
 from service.store.states import AttemptOutcome, SweepState, TrialState
@@ -155,9 +157,10 @@ def test_the_degrees_that_fit_are_measured_though_others_do_not(bench: Bench) ->
     assert executor.groups.last.plan.num_ranks == 2
 
 
-def test_a_sweep_for_the_nodes_of_another_pool_is_left_to_it(bench: Bench) -> None:
+@pytest.mark.parametrize("name", ["gpu", "n1"], ids=["another name", "the same name"])
+def test_a_sweep_for_the_nodes_of_another_pool_is_left_to_it(bench: Bench, name: str) -> None:
     with bench.sessions.writing() as session:
-        fleet.register(session, node(GPU, name="gpu"), pool="gpus")
+        fleet.register(session, node(GPU, name=name), pool="gpus")
     sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,), accelerator="GPU"))
     dispatcher, _ = bench.dispatcher()
     for _ in range(120):

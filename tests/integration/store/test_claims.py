@@ -90,6 +90,20 @@ def test_another_owner_may_not_prefer_its_way_into_a_held_replicate(sessions: Se
     assert claim(sessions, owner="a") is None, "a second group of the same owner"
 
 
+def test_what_the_owner_s_other_groups_are_at_is_left_to_them(sessions: Sessions) -> None:
+    sweep = submit(sessions, sweep_spec(batches=2, degrees=(1,), replicates=3))
+    others = [(sweep.id, 0), (sweep.id, 1)]
+    with sessions.writing() as session:
+        lease = queue.claim(session, owner="a", offer=OFFER, ttl=TTL, besides=others)
+        assert lease is not None
+        assert lease.replicate == 2
+        mine = (sweep.id, 2)
+        everything = [*others, mine]
+        assert not queue.claim(
+            session, owner="a", offer=OFFER, ttl=TTL, prefer=mine, besides=everything
+        )
+
+
 def test_the_first_claim_binds_the_sweep_to_its_hardware(sessions: Sessions) -> None:
     sweep = submit(sessions, sweep_spec(batches=2, degrees=(1,), replicates=2))
     claimed(sessions, owner="a")

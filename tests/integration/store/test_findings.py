@@ -1,5 +1,6 @@
 """Findings on both databases: what nights show is judged once, grouped, and followed to its end."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import numpy as np
@@ -7,15 +8,17 @@ import pytest
 
 from service.analysis.findings.classify import Cause
 from service.analysis.findings.states import Dismissal, FindingState
+from service.analysis.schedules.tags import RERUN_OF
 from service.errors import ConflictError, NotFoundError
 from service.reports import bridges
 from service.store import findings, sweeps
 from service.store.engine import Sessions
 from service.store.findings import FindingFilter, StoredFinding
-from service.store.history import RERUN_OF
 from tests.integration.store.builders import FakeClock
+from tests.integration.store.locks import is_anyone_waiting
 from tests.integration.store.nights import POLICY, Nights, OfNode
 from tests.unit.analysis.trials import HARDWARE
+from tests.waiting import wait_until
 
 CONTROL_US = 50.0
 
@@ -174,6 +177,30 @@ def test_people_move_findings_with_a_reason_and_only_along_the_ways(nights: Nigh
     night(nights, 1.2)
     nights.judge()
     assert only(nights).state is FindingState.DISMISSED
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_decision_that_is_made_while_a_night_is_judged_stands(nights: Nights) -> None:
+    """On SQLite the two begin one by one."""
+    night(nights, 1.2)
+    nights.judge()
+    finding_id = only(nights).id
+    night(nights, 1.2)
+    with ThreadPoolExecutor(1) as pool:
+        with nights.sessions.writing() as session:
+            findings.move(
+                session,
+                finding_id,
+                FindingState.DISMISSED,
+                reason="a backup ran",
+                changed_by="alice",
+                dismissal=Dismissal.FALSE_POSITIVE,
+            )
+            judging = pool.submit(nights.judge)
+            wait_until(lambda: is_anyone_waiting(nights.sessions), within_s=20)
+        judging.result()
+    assert only(nights).state is FindingState.DISMISSED
+    assert states(nights, finding_id) == ["suspect", "dismissed"]
 
 
 def test_pages_are_filtered_and_follow_each_other(nights: Nights) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 from service.errors import ConflictError, LeaseLostError
-from service.store import points, queue, sweeps
+from service.store import points, queue, sweeps, takeover
 from service.store.engine import Sessions
 from service.store.leases import Lease
 from service.store.states import PointState, SweepState, TrialState
@@ -129,6 +129,38 @@ def test_a_trial_that_kills_its_runner_fails_after_three_attempts(
     assert point.error is not None
     assert (point.error.code, point.error.attempt) == ("lease_expired", 3)
     assert "dispatcher-3" in point.error.message
+
+
+def let_expire(sessions: Sessions, clock: FakeClock) -> None:
+    clock.advance(31)
+    recover(sessions)
+
+
+def evict(sessions: Sessions, clock: FakeClock) -> None:
+    del clock
+    with sessions.writing() as session:
+        takeover.evict(session, "pool", owner="owner", max_attempts=3)
+
+
+@pytest.mark.parametrize("lose", [let_expire, evict])
+def test_lost_leases_have_a_budget_that_other_failures_do_not_use_up(
+    timed: Sessions, clock: FakeClock, lose: Callable[[Sessions, FakeClock], None]
+) -> None:
+    sweep = submit(timed, ONE_TRIAL)
+
+    def lose_one() -> SweepState:
+        claimed(timed)
+        lose(timed, clock)
+        return find(timed, sweep.id).state
+
+    for _ in range(5):
+        failed = claimed(timed)
+        with timed.writing() as session:
+            queue.fail(session, failed, FAILURE, retry=True, max_attempts=10)
+    assert [lose_one() for _ in range(3)] == ["queued", "queued", "failed"]
+    with timed.writing() as session:
+        sweeps.retry(session, sweep.id)
+    assert [lose_one() for _ in range(3)] == ["queued", "queued", "failed"], "put back"
 
 
 def test_the_database_s_own_clock_ends_leases(sessions: Sessions) -> None:

@@ -104,3 +104,23 @@ def test_no_secret_is_logged_or_kept_beside_a_message(
     assert "message_attempted" in kept
     for secret in ("s3cr3t", webhook.secret or "?"):
         assert secret not in kept
+
+
+def test_what_fails_in_a_way_that_nobody_foresaw_is_a_failed_attempt(
+    timed: Sessions, clock: FakeClock, receiver: FakeServer, tmp_path: Path
+) -> None:
+    webhook = place(timed, receiver)
+    with timed.writing() as session:
+        deliveries.queue_test(session, webhook)
+
+    def broken(host: str, port: int) -> Sequence[str]:
+        raise RuntimeError(host, port)
+
+    with structlog.testing.capture_logs() as logs:
+        assert sender(timed, tmp_path, names=broken).look() == 1
+    failed = only(timed, webhook)
+    assert failed.error == "the message could not be sent: RuntimeError"
+    assert failed.next_attempt_at == clock.now + RETRY_AFTER[0]
+    (told,) = [one for one in logs if one["event"] == "message_not_sent"]
+    assert (told["delivery_id"], told["webhook_id"]) == (failed.id, webhook.id)
+    assert told["exc_info"]

@@ -10,6 +10,7 @@ from service.analysis.findings.nightly import Group, NightVerdict
 from service.analysis.findings.tracking import NIGHTS_OF_DOUBT
 from service.store import deliveries, history
 from service.store.clock import db_time
+from service.store.deliveries import RETRY_AFTER
 from service.store.engine import Sessions
 from service.store.finding_book import FindingBook
 from service.store.states import Announcement, WebhookKind
@@ -17,7 +18,7 @@ from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import POLICY, Nights, OfNode
 from tests.integration.watch.telling import HOOK, place, sender, told
 from tests.unit.analysis.findings.test_tracking import group
-from tests.unit.cli.fake_server import FakeServer
+from tests.unit.cli.fake_server import FakeServer, Reply
 from tests.unit.watch.fake_smtp import taking_mail
 
 CASE = "c1:x"
@@ -75,3 +76,40 @@ def test_it_may_be_confirmed_and_taken_back_again(
         until_it_is_withdrawn(nights)
     sender(nights.sessions, tmp_path).look()
     assert told(receiver) == ["finding.confirmed", "finding.withdrawn"] * 2
+
+
+def test_what_becomes_of_a_finding_is_told_in_order_though_the_first_message_has_to_wait(
+    nights: Nights, clock: FakeClock, receiver: FakeServer, tmp_path: Path
+) -> None:
+    webhook = place(nights.sessions, receiver)
+    shown(nights, group(CASE, night=0))
+    (finding,) = nights.findings()
+    sends = sender(nights.sessions, tmp_path)
+    receiver.on(HOOK, Reply({}, status=503))
+    assert sends.look() == 1
+    receiver.on(HOOK, Reply({}))
+    with nights.sessions.writing() as session:
+        deliveries.announce(session, finding.id, Announcement.RECOVERED, policy=POLICY)
+        deliveries.queue_test(session, webhook)
+    assert sends.look() == 1
+    assert told(receiver) == ["finding.confirmed", "test"], "what is not about it need not wait"
+    clock.now += RETRY_AFTER[0]
+    assert sends.look() == 2
+    assert told(receiver)[2:] == ["finding.confirmed", "finding.recovered"]
+
+
+def test_a_message_that_was_given_up_keeps_no_later_one_waiting(
+    nights: Nights, clock: FakeClock, receiver: FakeServer, tmp_path: Path
+) -> None:
+    place(nights.sessions, receiver)
+    shown(nights, group(CASE, night=0))
+    (finding,) = nights.findings()
+    sends = sender(nights.sessions, tmp_path)
+    receiver.on(HOOK, Reply({}, status=503))
+    for pause in RETRY_AFTER:
+        sends.look()
+        clock.now += pause
+    with nights.sessions.writing() as session:
+        deliveries.announce(session, finding.id, Announcement.RECOVERED, policy=POLICY)
+    assert sends.look() == 2
+    assert told(receiver)[-2:] == ["finding.confirmed", "finding.recovered"]

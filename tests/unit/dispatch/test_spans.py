@@ -1,6 +1,7 @@
 from service.dispatch.inventory import Changes
 from service.dispatch.placement import link_class
 from service.dispatch.spans import Spans, joined
+from service.store.fleet import LONGEST_NAME
 from tests.unit.dispatch.builders import CPU
 from tests.unit.dispatch.builders import node as node_of
 from workers.contract.hardware import NodeFacts
@@ -30,6 +31,19 @@ def test_nodes_are_joined_once_enough_are_there_and_parted_when_one_leaves() -> 
     assert spans.take(Changes(left=("a",))).left == ("a+b",)
     (again,) = spans.take(Changes(arrived=(node("c"),))).arrived
     assert again.name == "b+c"
+
+
+def test_a_name_that_is_too_long_to_be_kept_is_shortened_and_always_the_same() -> None:
+    hosts = [f"{'rack-' * 6}{number:02}" for number in range(8)]
+
+    def name(*hosts: str) -> str:
+        return joined([node(host) for host in hosts], link="network").name
+
+    assert name(*hosts[:2]) == f"{hosts[0]}+{hosts[1]}"
+    short = name(*hosts)
+    assert short.startswith(f"{hosts[0]}+7-")
+    assert len(short) <= LONGEST_NAME
+    assert (name(*hosts), name(*hosts[:7], "another") == short) == (short, False)
 
 
 def test_a_link_between_nodes_is_the_class_of_what_runs_over_it() -> None:

@@ -127,6 +127,16 @@ def test_a_failed_group_is_replaced_and_its_trial_spoiled(bench: Bench) -> None:
     assert len(bench.groups.started) == 2
 
 
+def test_a_group_is_at_its_replicate_until_it_ends(bench: Bench) -> None:
+    bench.begin(lease())
+    bench.groups.last.refuse(NO_MEMORY)
+    bench.poll()
+    assert bench.station.replicate == ("s1", 0), "it is formed anew for more of it"
+    bench.groups.last.fail(DIED)
+    bench.poll()
+    assert bench.station.replicate is None, "another group may go on with it"
+
+
 def test_a_group_that_dies_between_trials_spoils_none(bench: Bench) -> None:
     bench.run(lease())
     bench.groups.last.fail(DIED)

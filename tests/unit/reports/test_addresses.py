@@ -17,9 +17,10 @@ def names(*addresses: str) -> Resolve:
     return lookup
 
 
-def test_a_public_address_is_taken() -> None:
-    address, is_named = checked("a.example", 443, networks=[], lookup=names(PUBLIC))
-    assert (str(address), is_named) == (PUBLIC, False)
+@pytest.mark.parametrize("public", [PUBLIC, "2606:2800:21f:cb07:6820:80da:af6b:8b2c"])
+def test_a_public_address_is_taken(public: str) -> None:
+    address, is_named = checked("a.example", 443, networks=[], lookup=names(public))
+    assert (str(address), is_named) == (public, False)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,11 @@ def test_a_public_address_is_taken() -> None:
         "64:ff9b::a00:1",
         "2002:a00:1::1",
         "2001:0:a00:1::1",
+        "2001:db8::1",
+        "fec0::1",
+        "::a00:1",
+        "64:ff9b:1::a00:1",
+        "4000::1",
     ],
 )
 def test_no_internal_address_is_reached(inside: str) -> None:

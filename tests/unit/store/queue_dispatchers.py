@@ -141,7 +141,7 @@ class Dispatchers(RuleBasedStateMachine):
             recovered = queue.recover_expired(session, max_attempts=MAX_ATTEMPTS)
         assert {one.trial_id for one in recovered} == expired
         for one in recovered:
-            self.model.return_trial(one)
+            self.model.take_back(one)
             assert one.state is self.model.trial(one.trial_id).state
 
     def _owns(self, granted: Granted) -> bool:

@@ -28,11 +28,17 @@ class ModelTrial:
     state: TrialState = TrialState.QUEUED
     num_grants: int = 0
     num_charged: int = 0
+    num_lost: int = 0
+    """Of those, the ones whose lease ran out."""
     owner: str | None = None
     expires_at: datetime | None = None
 
     def end(self, state: TrialState) -> None:
         self.state, self.owner, self.expires_at = state, None, None
+
+    def put_back(self) -> None:
+        """With a new budget."""
+        self.state, self.num_charged, self.num_lost = TrialState.QUEUED, 0, 0
 
 
 @dataclass
@@ -130,16 +136,27 @@ class QueueModel:
     def return_trial(
         self, grant: Grant, *, is_final: bool = False, is_charged: bool = True
     ) -> None:
-        """End an attempt that brought no result."""
+        """End an attempt whose holder brought no result."""
         trial = self.trial(grant.trial_id)
-        if is_final or (is_charged and trial.num_charged >= MAX_ATTEMPTS):
+        spent = is_final or (is_charged and trial.num_charged >= MAX_ATTEMPTS)
+        self._end(grant, spent=spent)
+        if not is_charged:
+            trial.num_charged -= 1
+
+    def take_back(self, grant: Grant) -> None:
+        """End an attempt whose lease ran out."""
+        trial = self.trial(grant.trial_id)
+        trial.num_lost += 1
+        self._end(grant, spent=trial.num_lost >= MAX_ATTEMPTS)
+
+    def _end(self, grant: Grant, *, spent: bool) -> None:
+        trial = self.trial(grant.trial_id)
+        if spent:
             trial.end(TrialState.FAILED)
         elif self.sweeps[grant.sweep_id].is_cancelled:
             trial.end(TrialState.CANCELLED)
         else:
             trial.end(TrialState.QUEUED)
-        if not is_charged:
-            trial.num_charged -= 1
 
     def _is_taken(self, wanted: Pass, owner: str, prefer: Pass | None) -> bool:
         """Whether the pass runs in another group than the claiming one."""

@@ -93,7 +93,7 @@ class QueueMachine(Dispatchers):
         with self.sessions.writing() as session:
             self._use(may, lambda: sweeps.retry(session, sweep_id))
         for trial in failed if may else ():
-            trial.state, trial.num_charged = TrialState.QUEUED, 0
+            trial.put_back()
 
     @invariant()
     def every_trial_is_as_the_model_has_it(self) -> None:
@@ -148,6 +148,4 @@ class QueueMachine(Dispatchers):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(
-    derandomize=True, max_examples=30, stateful_step_count=30, deadline=None, database=None
-)
+TestQueue.settings = settings(max_examples=30, stateful_step_count=30)

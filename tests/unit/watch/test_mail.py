@@ -59,3 +59,12 @@ def test_a_mail_that_was_taken_is_sent_whatever_the_server_says_to_the_farewell(
         server.farewell = b"421 no\r\n"
         mail.send(server.url, "x", sender="a@x", to="b@y")
     assert len(server.mails) == 1
+
+
+@pytest.mark.parametrize(("sender", "to"), [("ä@x", "b@y"), ("a@x", "ä@y")])
+def test_what_is_not_ascii_is_told_as_such(sender: str, to: str) -> None:
+    with (
+        taking_mail() as server,
+        pytest.raises(DeliveryError, match="takes no user, password or address that is not ASCII"),
+    ):
+        mail.send(server.url, "x", sender=sender, to=to)

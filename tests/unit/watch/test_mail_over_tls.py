@@ -58,3 +58,13 @@ def test_a_server_that_nobody_vouches_for_gets_nothing(
         with pytest.raises(DeliveryError, match="SSLCertVerificationError"):
             mail.send(url, "x", sender="a@x", to="b@y")
     assert (server.logins, server.mails) == ([], [])
+
+
+def test_a_password_that_cannot_be_sent_is_told_without_it(certify: Certify) -> None:
+    with taking_mail(is_tls=certify("127.0.0.1")) as server:
+        url = server.url.replace("//", "//me:p%C3%A4ss@")
+        with pytest.raises(DeliveryError, match="password or address that is not ASCII") as refused:
+            mail.send(url, "x", sender="a@x", to="b@y")
+    assert "ä" not in str(refused.value)
+    assert refused.value.__suppress_context__
+    assert server.mails == []

@@ -45,7 +45,7 @@ def test_a_schedule_says_little_and_tags_what_it_starts() -> None:
         ({"jitter_s": 10**6}, "less than or equal to 21600"),
         ({"catch_up": "all"}, "use overlap 'queue'"),
         ({"overlap": "allow"}, "'skip', 'queue' or 'cancel_previous'"),
-        ({"sweep": {**ASKED["sweep"], "tags": {"schedule": "x"}}}, "set by the schedule"),  # type: ignore[dict-item]
+        ({"sweep": {**ASKED["sweep"], "tags": {"schedule": "x"}}}, "is the service's"),  # type: ignore[dict-item]
         ({"hour": 2}, "Extra inputs"),
     ],
 )
