@@ -32,13 +32,25 @@ class LastGood:
     passed_over: tuple[PassedOver, ...]
 
 
+def looked_at(sweep_ids: Sequence[str], *, num_newest: int) -> list[str]:
+    """Of sweeps, newest first, so many of the newest, further ones ever farther apart, the oldest.
+
+    However long ago a step was, sweeps from before it are so among them, and they stay few.
+    """
+    oldest = len(sweep_ids) - 1
+    places = [place for place in range(num_newest) if place <= oldest]
+    while places and places[-1] < oldest:
+        places.append(min(2 * places[-1] + 2, oldest))
+    return [sweep_ids[place] for place in places]
+
+
 def last_good(
     earlier: Sequence[Earlier], slower_than: Callable[[str, str], str | None]
 ) -> LastGood:
     """Walk from the oldest to the newest, and hold each against the last one that was good.
 
     `slower_than(good, sweep)` says how much slower `sweep` is, None where it is not. A step that
-    stays is so never taken for good by growing used to it.
+    stays is so never taken for good by growing used to it, given a good one from before the step.
     """
     good: Earlier | None = None
     passed_over: list[PassedOver] = []

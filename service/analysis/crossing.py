@@ -11,7 +11,8 @@ and changes nothing where a curve rises already. That it was needed is reported.
 
 The batch is where the mean of the curves crosses; its interval is Fieller's, so a replicate that
 does not cross within the range counts as much as any other. An end of the interval that the range
-does not hold is open, and where both are nothing is claimed.
+does not hold is open, and where both are nothing is claimed. One replicate alone knows no chance:
+what it shows is told without an interval.
 """
 
 from collections.abc import Sequence
@@ -40,9 +41,9 @@ class Outcome(StrEnum):
 
     CROSSED = "crossed"
     NEVER_BELOW = "never_below"
-    """Above 0 from the smallest batch on, beyond chance."""
+    """Above 0 from the smallest batch on: beyond chance, or in the only replicate."""
     NEVER_ABOVE = "never_above"
-    """Below 0 up to the largest batch, beyond chance."""
+    """Below 0 up to the largest batch: beyond chance, or in the only replicate."""
     CANNOT_TELL = "cannot_tell"
 
 

@@ -32,7 +32,8 @@ def doubtful_spans(values: NDArray[np.float64], positions: Sequence[float]) -> l
     pieces = zip(pairwise(positions), _parabolas(values), strict=True)
     for (left, right), (a, b, c) in pieces:
         for low, high in _not_above_zero(a, b, c):
-            span = (left + low * (right - left), left + high * (right - left))
+            end = right if high == 1 else left + high * (right - left)  # which rounding may miss
+            span = (left + low * (right - left), end)
             if found and found[-1][1] == span[0]:
                 span = (found.pop()[0], span[1])
             found.append(span)

@@ -59,7 +59,10 @@ def refuse_nothing_left(expansion: Expansion) -> None:
 
 
 def estimated_s(spec: SweepSpec, *, num_points: int) -> float:
-    """At most how long the sweep takes on one node: every trial may use its whole time limit."""
+    """How long the sweep takes on one node where every trial uses its whole time limit.
+
+    Most stop earlier; one whose fewest steps take longer than its limit goes on beyond it.
+    """
     per_replicate = GROUP_START_S + num_points * (spec.sampling.max_time_s + TRIAL_OVERHEAD_S)
     return spec.replicates * per_replicate if num_points else 0.0
 

@@ -9,9 +9,9 @@ from typing import Self
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from service.analysis.baselines import Earlier, LastGood, last_good
+from service.analysis.baselines import Earlier, LastGood, last_good, looked_at
 from service.analysis.comparison import Verdict
-from service.analysis.schedules.spec import TAG
+from service.analysis.schedules.tags import TAG
 from service.errors import NotFoundError
 from service.reports import comparison
 from service.store import baselines as stored
@@ -24,7 +24,9 @@ from service.store.timed import TimedTrial, timed
 from workers.contract.frozen import Frozen
 
 MOST_EARLIER = 10
-"""Sweeps that are looked at for the last good one: each is compared with another."""
+"""Newest sweeps that are all looked at for the last good one: each is compared with another."""
+MOST_ALIKE = 1000
+"""Earlier sweeps of the same points among which that one is sought."""
 COMMIT, PARENT = "commit", "parent"
 """Tags by which a sweep says which commit it measured, and which one came before that."""
 
@@ -151,8 +153,8 @@ def _of_the_parent(session: Session, sweep: Sweep) -> tuple[str, str] | None:
 
 
 def _last_good(session: Session, sweep: Sweep) -> LastGood:
-    alike = stored.earlier_alike(session, sweep.id, limit=MOST_EARLIER)
-    earlier = sweeps.find_all(session, alike)
+    alike = stored.earlier_alike(session, sweep.id, limit=MOST_ALIKE)
+    earlier = sweeps.find_all(session, looked_at(alike, num_newest=MOST_EARLIER))
 
     @lru_cache(2)
     def trials(sweep_id: str) -> list[TimedTrial]:

@@ -33,7 +33,10 @@ class CrossingReport(Frozen):
     ci_high: float | None
     lowest_batch: int = Field(description="The measured range.")
     highest_batch: int
-    dominates: str | None = Field(description="Where not reached: who leads in the whole range.")
+    dominates: str | None = Field(
+        description="Where not reached: who leads in the whole range, beyond chance where `n` is "
+        "above 1."
+    )
     reason: str | None = Field(description="Where it cannot be told: why.")
     n: int = Field(description="Replicates that cover the range.")
     num_crossed: int

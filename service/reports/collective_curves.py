@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from service.analysis.costmodel.collectives import CollectiveCurve
+from service.analysis.costmodel.collectives import FEWEST_RANKS, CollectiveCurve
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
 from service.store.curves import Curve, Origin
 from service.store.results import MeasuredTrial
@@ -21,11 +21,15 @@ def from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
 
 
 def from_curves(several: Sequence[Curve], *, preference: int) -> list[CollectiveCurve]:
-    """As torch calls them: an all-reduce works in place, the others do not."""
+    """As torch calls them: an all-reduce works in place, the others do not.
+
+    Left out is what is no collective of a step, and what one rank ran alone.
+    """
     found = []
     for curve in several:
         table = curve.table
-        if table.operation.value not in {one.value for one in Collective}:
+        is_known = table.operation.value in {one.value for one in Collective}
+        if not is_known or table.num_ranks < FEWEST_RANKS:
             continue
         op = Collective(table.operation)
         points = [

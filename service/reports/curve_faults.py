@@ -1,6 +1,7 @@
 """Doubts about a curve, for those who read it."""
 
 from service.analysis.costmodel.accelerators import find_accelerator
+from service.analysis.costmodel.collectives import FEWEST_RANKS
 from service.analysis.costmodel.curve_noise import noise_of
 from service.analysis.costmodel.faults import Suspicion, misfits, slow_link, suspicions
 from service.analysis.nccl_tests.table import Table
@@ -48,7 +49,7 @@ def spans_nodes(table: Table) -> bool:
 
 def _slow_link(curve: Curve, message_bytes: int, time_us: float) -> Suspicion | None:
     accelerator = find_accelerator(curve.table.accelerator) or find_accelerator(curve.hardware)
-    if accelerator is None:
+    if accelerator is None or curve.table.num_ranks < FEWEST_RANKS:
         return None
     factor = curve.table.operation.bus_factor(curve.table.num_ranks)
     busbw = algbw_gb_per_s(message_bytes=message_bytes, time_us=time_us) * factor

@@ -107,7 +107,7 @@ class FindingReport(Frozen):
     normalised_effect: float | None = Field(
         description="What is left once the host's slowness is divided out; null without a control."
     )
-    covariate: str | None = Field(description="Of a roll-out: what took which new value.")
+    covariate: str | None = Field(description="Of a roll-out: what took which new values.")
     num_series: int
     num_confirmed: int
     smallest_p: float | None

@@ -30,13 +30,18 @@ class NodeStandingReport(Frozen):
         description="Slower or faster by over 3 % and 3.5 robust standard deviations on 3 of the "
         "last 5 nights, or by 10 % on the newest."
     )
-    link_stands_out: bool
+    link_stands_out: bool = Field(description="The same of its link score.")
     is_flaky: bool = Field(description="Over 5 % of its results are over 4 % above their nights'.")
     missing_since: datetime | None = Field(description="The first night without a result of it.")
     scores: tuple[float | None, ...]
     z: tuple[float | None, ...]
     link_scores: tuple[float | None, ...]
     noise_grades: tuple[NoiseGrade | None, ...]
+
+    @property
+    def has_slow_links(self) -> bool:
+        """Whether its links stand out, and not by being faster."""
+        return self.link_stands_out and (self.newest_link_score or 0) > 0
 
 
 class FleetReport(Frozen):
@@ -118,7 +123,7 @@ def _sentence(nodes: list[NodeStandingReport]) -> str:
     named = {
         "slower": [one.node for one in nodes if one.stands_out and (one.newest_score or 0) > 0],
         "slow in communication alone": [
-            one.node for one in nodes if one.link_stands_out and not one.stands_out
+            one.node for one in nodes if one.has_slow_links and not one.stands_out
         ],
         "flaky": [one.node for one in nodes if one.is_flaky],
         "missing": [one.node for one in nodes if one.missing_since is not None],

@@ -95,7 +95,8 @@ def _batch(found: Crossing) -> str:
 
 
 def _range(found: Crossing) -> str:
-    return f"in [{found.lowest_batch}, {found.highest_batch}]"
+    alone = " (one replicate)" if found.num_replicates == 1 else ""
+    return f"in [{found.lowest_batch}, {found.highest_batch}]{alone}"
 
 
 def doubt(found: Crossing) -> str | None:

@@ -142,7 +142,7 @@ def test_pages_keep_nobody_out_and_fit_the_window(
         for name, path in furnished.paths.items():
             page.goto(path, wait_until="load")
             if name == "new-sweep":
-                page.get_by_text("Takes at most").wait_for()
+                page.get_by_text("Takes about").wait_for()
             page.screenshot(path=PICTURES / f"{name}-{theme}-{width}.png", full_page=True)
             if name != "docs":
                 wrong += [f"{name}: {one}" for one in serious_violations(page)]

@@ -9,10 +9,13 @@ from service.analysis.costmodel.ring import Link, ring_prediction
 from workers.contract.axes import Collective
 from workers.contract.bandwidth import bus_factor
 
+FEWEST_RANKS = 2
+"""One alone sends nothing: its curve tells of no link and cannot be stretched to more."""
+
 
 @dataclass(frozen=True, slots=True)
 class CollectiveCurve:
-    """A measured curve and what it was measured for."""
+    """A measured curve and what it was measured for: at least `FEWEST_RANKS`."""
 
     collective: Collective
     num_ranks: int

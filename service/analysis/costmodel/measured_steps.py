@@ -29,6 +29,7 @@ _ALIKE: tuple[Callable[[PointSpec], Hashable], ...] = (
     lambda one: one.model,
     lambda one: (one.model, one.tp_degree),
     lambda one: (one.model, one.tp_degree, one.batch),
+    lambda one: one,
 )
 """What is held out together, the first that leaves enough to fit."""
 Times = Mapping[PointSpec, float]
@@ -119,7 +120,8 @@ def _merged(steps: Sequence[tuple[PointSpec, float]]) -> Times:
 def _held_out(times: Times) -> list[list[PointSpec]]:
     """Shape by shape, where most points can be told from other shapes.
 
-    Else degree by degree, whose shards have other widths; else batch by batch.
+    Else degree by degree, whose shards have other widths; else batch by batch; else point by point,
+    as where they differ in their sequence alone.
     """
     found: list[list[PointSpec]] = []
     for same in _ALIKE:

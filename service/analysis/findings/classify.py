@@ -2,8 +2,9 @@
 
 A cause says where changes must appear, and where not: a roll-out on the nodes that got the new
 version, code on one case everywhere, a node in all it runs, a link in the cases that communicate,
-the method where the control moved on most nodes. Causes are tried in this order, the most specific
-first; each takes the changes it explains, and what is left is said to be unexplained.
+the method where the control moved on most nodes. Causes are tried in an order, the most specific
+first; each takes the changes it explains from what is left, and what nothing explains is said to be
+unexplained. So a change is in one finding, whatever came together.
 
 A node without peers is judged by its control alone: what that shows too is the node's, or its
 links' where only cases that communicate changed; what it does not show is the software's.
@@ -51,19 +52,22 @@ class Finding:
     """Median over the changes."""
     shifts: tuple[Shift, ...]
     covariate: str | None = None
-    """Of a roll-out: its name and new value."""
+    """Of a roll-out: its name and new value; of several that came together, all of them."""
 
 
 def classify(shifts: Iterable[Shift], fleet: Fleet) -> tuple[Finding, ...]:
     """Explain every change of level, in order of night."""
-    left = list(dict.fromkeys(shifts))
+    left = dict.fromkeys(shifts)
     found: list[Finding] = []
     is_alone = len(fleet.nodes) == 1
     among_peers = (_method, _rollouts, _code, _nodes, _links, _rest)
     for explain in (_rollouts, _alone) if is_alone else among_peers:
-        for finding, explained in explain(left, fleet):
-            found.append(finding)
-            left = [shift for shift in left if shift not in explained]
+        for event in explain(tuple(left), fleet):
+            own = [shift for shift in event.shifts if shift in left]
+            if own:
+                found.append(_finding(event.cause, own, event.covariate))
+            for shift in own:
+                del left[shift]
     return tuple(sorted(found, key=lambda finding: (finding.night, finding.cause)))
 
 
@@ -74,34 +78,40 @@ def of_nodes(
     events: dict[Hashable, list[Shift]] = defaultdict(list)
     for shift in shifts:
         events[together(shift)].append(shift)
-    return tuple(_finding(Cause.NODE, event)[0] for event in events.values())
+    return tuple(_finding(Cause.NODE, event) for event in events.values())
 
 
-Explained = tuple[Finding, frozenset[Shift]]
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """Changes that a cause explains, some of which another one may have taken before it."""
+
+    cause: Cause
+    shifts: Sequence[Shift]
+    covariate: str | None = None
 
 
-def _method(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _method(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     controls = fleet.of_kind(CaseKind.CONTROL)
     for event in _events(shift for shift in shifts if shift.case in controls):
         nodes = {shift.node for shift in event}
         if _is_most(nodes, fleet.nodes):
             nights = {shift.night for shift in event}
-            yield _finding(Cause.METHOD, [s for s in shifts if _is_near(s.night, nights)])
+            yield _Explained(Cause.METHOD, [s for s in shifts if _is_near(s.night, nights)])
 
 
-def _rollouts(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _rollouts(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
+    """Versions that explain the same changes are one roll-out; the widest comes first."""
     nights_of: dict[str, dict[str, int]] = defaultdict(dict)
     for rollout in fleet.rollouts:
         nights_of[f"{rollout.covariate} {rollout.value}"][rollout.node] = rollout.night
-    for covariate, nights in nights_of.items():
+    named: dict[tuple[Shift, ...], list[str]] = defaultdict(list)
+    for covariate, nights in sorted(nights_of.items()):
         others = [node for node in fleet.nodes if node not in nights]
-        event = [
-            shift
-            for case in fleet.cases
-            for shift in _of_rollout([s for s in shifts if s.case == case], nights, others)
-        ]
-        if event:
-            yield _finding(Cause.ROLL_OUT, event, covariate)
+        by_case = ([s for s in shifts if s.case == case] for case in fleet.cases)
+        event = [shift for own in by_case for shift in _of_rollout(own, nights, others)]
+        named[tuple(event)].append(covariate)
+    for shared, covariates in sorted(named.items(), key=lambda one: -len(one[0])):
+        yield _Explained(Cause.ROLL_OUT, shared, ", ".join(covariates))
 
 
 def _of_rollout(
@@ -114,7 +124,7 @@ def _of_rollout(
     return there if is_theirs else []
 
 
-def _code(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _code(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     """Cases that changed everywhere; those that did so together are one finding."""
     everywhere: list[Shift] = []
     for case in fleet.cases:
@@ -123,42 +133,42 @@ def _code(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
             if len(nodes) >= FEWEST_TOGETHER and _is_most(nodes, fleet.nodes):
                 everywhere += event
     for event in _events(everywhere):
-        yield _finding(Cause.CODE, event)
+        yield _Explained(Cause.CODE, event)
 
 
-def _nodes(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _nodes(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     local = [case for case, kind in fleet.cases.items() if kind != CaseKind.COMMUNICATION]
     for node in fleet.nodes:
         for event in _events(shift for shift in shifts if shift.node == node):
             cases = {shift.case for shift in event}
             if len(cases) >= FEWEST_TOGETHER and _is_most(cases & {*local}, local):
-                yield _finding(Cause.NODE, event)
+                yield _Explained(Cause.NODE, event)
 
 
-def _links(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _links(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     communicating = fleet.of_kind(CaseKind.COMMUNICATION)
     for node in fleet.nodes:
         for event in _events(s for s in shifts if s.node == node and s.case in communicating):
             if _is_most({shift.case for shift in event}, communicating):
-                yield _finding(Cause.LINK, event)
+                yield _Explained(Cause.LINK, event)
 
 
-def _alone(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _alone(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     controls = fleet.of_kind(CaseKind.CONTROL)
     communicating = fleet.of_kind(CaseKind.COMMUNICATION)
     for event in _events(shifts):
         cases = {shift.case for shift in event}
         hosts = [shift for shift in event if shift.is_the_hosts]
         if not cases & controls and 2 * len(hosts) <= len(event):
-            yield _finding(Cause.CODE, event)
+            yield _Explained(Cause.CODE, event)
         else:
-            yield _finding(Cause.LINK if cases <= communicating else Cause.NODE, event)
+            yield _Explained(Cause.LINK if cases <= communicating else Cause.NODE, event)
 
 
-def _rest(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[Explained]:
+def _rest(shifts: Sequence[Shift], fleet: Fleet) -> Iterator[_Explained]:
     del fleet
     for shift in shifts:
-        yield _finding(Cause.UNEXPLAINED, [shift])
+        yield _Explained(Cause.UNEXPLAINED, [shift])
 
 
 def _events(shifts: Iterable[Shift]) -> Iterator[list[Shift]]:
@@ -188,8 +198,8 @@ def _is_most(found: Iterable[str], of: Iterable[str]) -> bool:
     return bool(expected) and len({*found} & expected) > MOST * len(expected)
 
 
-def _finding(cause: Cause, event: Sequence[Shift], covariate: str | None = None) -> Explained:
-    finding = Finding(
+def _finding(cause: Cause, event: Sequence[Shift], covariate: str | None = None) -> Finding:
+    return Finding(
         cause=cause,
         night=min(shift.night for shift in event),
         nodes=tuple(sorted({shift.node for shift in event})),
@@ -198,4 +208,3 @@ def _finding(cause: Cause, event: Sequence[Shift], covariate: str | None = None)
         shifts=tuple(sorted(event, key=lambda shift: (shift.node, shift.case, shift.night))),
         covariate=covariate,
     )
-    return finding, frozenset(event)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from service.analysis.control import ControlSummary, reference, slowdown
@@ -141,12 +142,9 @@ def _rollouts(readings: Sequence[Reading], places: Mapping[str, str]) -> Iterabl
             for name, value in one.versions.items():
                 seen[one.node, name][one.night].add(value)
     for (node, name), nights in sorted(seen.items()):
-        before: str | None = None
-        for night in sorted(nights):
-            value = ", ".join(sorted(nights[night]))
-            if before is not None and value != before:
+        for last, night in pairwise(sorted(nights)):
+            for value in sorted(nights[night] - nights[last]):
                 yield Rollout(node=node, night=night, covariate=name, value=value)
-            before = value
 
 
 def _nights(readings: Iterable[Reading], num_nights: int) -> Nights:

@@ -15,7 +15,7 @@ from service.analysis.findings.history import CaseSeries, History
 from service.analysis.findings.node_faults import node_faults
 
 DETECTOR = "robust_segmentation"
-GROUPING_VERSION = 2
+GROUPING_VERSION = 3
 """Of how changes are grouped and classified; beside the detector's own."""
 
 

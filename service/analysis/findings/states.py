@@ -45,4 +45,5 @@ FOLLOWING: Final = {
     _S.DISMISSED: frozenset({_S.CONFIRMED}),
 }
 """Where people may move a finding from each state."""
-OPEN: Final = frozenset({_S.SUSPECT, _S.CONFIRMED, _S.ACKNOWLEDGED, _S.FIXED})
+OPEN: Final = (_S.SUSPECT, _S.CONFIRMED, _S.ACKNOWLEDGED, _S.FIXED)
+"""Not over: what somebody says is fixed is seen until the old level is back."""

@@ -50,22 +50,33 @@ class Step:
 def track(groups: Sequence[Group], known: Sequence[Known], *, num_nights: int) -> list[Step]:
     """Decide on every group and every known finding; findings that nothing happens to are left out.
 
-    A group continues the oldest known finding of its kind and direction that shares a series with
-    it and began about the same night. Further ones turn out to be parts of the same.
+    A known finding goes on in a group of its kind and direction that shares a series with it and
+    began about the same night. Where several go on in one, it continues the oldest, and the others
+    turn out to be parts of the same.
     """
     steps: list[Step] = []
-    continued: set[str] = set()
-    for group in groups:
-        same = [one for one in known if one.id not in continued and _is_same(group, one)]
+    continued = {one.id: _continued_by(one, groups) for one in known}
+    for number, group in enumerate(groups):
+        same = [one for one in known if continued[one.id] == number]
         first = min(same, key=lambda one: (one.state not in OPEN, one.id), default=None)
-        continued |= {one.id for one in same}
         if first is None:
             steps += _begun(group, num_nights=num_nights)
             continue
         steps += _continued(group, first)
         steps += [_merged(one, first) for one in same if one is not first and one.state in OPEN]
-    steps += [step for one in known if one.id not in continued for step in _gone(one, num_nights)]
+    gone = [one for one in known if continued[one.id] is None]
+    steps += [step for one in gone for step in _gone(one, num_nights)]
     return steps
+
+
+def _continued_by(known: Known, groups: Sequence[Group]) -> int | None:
+    """Where it goes on: a series may change twice within days, so in the group nearest to it."""
+    distances = {
+        number: (abs(group.night - known.night), -len(group.places & known.places))
+        for number, group in enumerate(groups)
+        if _is_same(group, known)
+    }
+    return min(distances, key=distances.__getitem__, default=None)
 
 
 def _is_same(group: Group, known: Known) -> bool:

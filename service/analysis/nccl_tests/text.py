@@ -18,7 +18,7 @@ _START = re.compile(r"\b(?:nccl-tests version|Collective test starting|nThread\s
 _RANK = re.compile(
     r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
 )
-_EXPORT = re.compile(r"# num_ranks (\d{1,6})(?: num_nodes (\d{1,4}))?(?: device (.+))?")
+_EXPORT = re.compile(r"# num_ranks ([1-9]\d{0,5})(?: num_nodes (\d{1,4}))?(?: device (.+))?")
 _MEAN = re.compile(r"Avg bus bandwidth\s*:\s*([\d.eE+-]+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)\s+FAILED")
 _UNKNOWN_TYPE = re.compile(

@@ -1,5 +1,6 @@
 """Evidence for each TP degree of a model: from stored trials, and from a predictor where none."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -17,6 +18,8 @@ from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
 PARTS = (Block.ATTENTION, Block.MLP)
+NEWEST_SWEEPS = 3
+"""That count of each degree: what was measured nightly for a year is not read for one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +137,32 @@ def _distance(asked: Question, there: Question) -> tuple[float, bool, int]:
     return away, there.dtype is not asked.dtype, -len(there.blocks)
 
 
-def _measured(question: Question, trials: Sequence[Timed], degree: int) -> Evidence | None:
+def by_turns_with_itself(trials: Iterable[Timed]) -> set[str]:
+    """Keys of what a sweep has two results of in one replicate: an A/A control."""
+    found = Counter((one.spec_key, one.sweep_id, one.replicate) for one in trials)
+    return {spec_key for (spec_key, *_), count in found.items() if count > 1}
+
+
+def _whole(
+    question: Question, trials: Sequence[Timed], degree: int
+) -> dict[tuple[str, int], list[Timed]]:
+    """Of the newest sweeps each replicate that measured every block, and once: no A/A control."""
     by_replicate: dict[tuple[str, int], list[Timed]] = {}
     for trial in trials:
         if trial.spec.tp_degree == degree:
             by_replicate.setdefault((trial.sweep_id, trial.replicate), []).append(trial)
-    whole = {key: own for key, own in by_replicate.items() if len(own) == len(question.blocks)}
+    blocks = sorted(question.blocks)
+    whole = {
+        key: own
+        for key, own in by_replicate.items()
+        if sorted(one.spec.block for one in own) == blocks
+    }
+    newest = sorted({sweep_id for sweep_id, _ in whole})[-NEWEST_SWEEPS:]
+    return {key: own for key, own in whole.items() if key[0] in newest}
+
+
+def _measured(question: Question, trials: Sequence[Timed], degree: int) -> Evidence | None:
+    whole = _whole(question, trials, degree)
     if not whole:
         return None
     steps = {key: sum(one.step_time_us for one in own) for key, own in whole.items()}

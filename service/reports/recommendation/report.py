@@ -19,7 +19,15 @@ from service.analysis.recommendation.choice import (
 )
 from service.analysis.recommendation.evidence import Basis
 from service.reports.estimates import EstimateReport
-from service.reports.recommendation.evidence import NOTHING, PARTS, Measured, Question, gather
+from service.reports.recommendation.evidence import (
+    NEWEST_SWEEPS,
+    NOTHING,
+    PARTS,
+    Measured,
+    Question,
+    by_turns_with_itself,
+    gather,
+)
 from service.reports.recommendation.places import Place, find_places
 from service.store.cases import cases, newest_points
 from service.store.result_filter import ResultFilter
@@ -32,8 +40,8 @@ from workers.contract.whole_model import WholeModel
 ALLOCATOR = 1.1
 """A tenth for allocator and framework, as for a point's estimate before it is queued."""
 
-NEWEST_SWEEPS = 3
-"""Of each case that count: what was measured nightly for a year is not read for one answer."""
+AMONG_CONTROLS = 10 * NEWEST_SWEEPS
+"""Points that are read of a case with A/A controls, which add two for each sweep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +123,17 @@ def _measured(session: Session, asked: Asked, place: Place) -> Measured:
         hardware_keys=(place.hardware_key,),
     )
 
-    def read(spec_keys: Collection[str]) -> Sequence[Timed]:
-        newest = newest_points(session, which, spec_keys, each=NEWEST_SWEEPS)
+    def newest(spec_keys: Collection[str], *, each: int) -> Sequence[Timed]:
+        points = newest_points(session, which, spec_keys, each=each)
         # the ids alone would do, but without the keys SQLite begins at every point of the model
-        own = replace(which, spec_keys=tuple(spec_keys), point_ids=newest)
-        return timed(session, own) if newest else ()
+        own = replace(which, spec_keys=tuple(spec_keys), point_ids=points)
+        return timed(session, own) if points else ()
+
+    def read(spec_keys: Collection[str]) -> Sequence[Timed]:
+        found = newest(spec_keys, each=NEWEST_SWEEPS + 1)  # one more shows both of a control
+        controlled = by_turns_with_itself(found)
+        others = [one for one in found if one.spec_key not in controlled]
+        return [*others, *newest(controlled, each=AMONG_CONTROLS)]
 
     return Measured(cases(session, which), read)
 

@@ -57,6 +57,27 @@ def test_a_curve_that_was_brought_in_answers_for_the_collectives(client: TestCli
     assert "8 ranks stretched to 4" in " ".join(other["warnings"])
 
 
+def test_a_curve_of_one_rank_says_nothing_of_several(client: TestClient) -> None:
+    """Without any other the catalogue answers, as if it had not been brought in."""
+    without = ask(client, hardware="H100 SXM").json()
+    taken = bring(client, "\n".join(map(alone, P5.read_text().split("\n"))), num_ranks=1)
+    assert (taken.status_code, taken.json()["curves"][0]["num_ranks"]) == (200, 1)
+    assert taken.json()["curves"][0]["doubts"] == []
+    answer = ask(client, hardware="h100-sxm")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["communication_time"] == without["communication_time"]
+
+
+def alone(line: str) -> str:
+    """One rank moves nothing over a bus."""
+    prefix, _, rest = line.partition(">:")
+    cells = rest.split()
+    if not cells or not cells[0].isdigit():
+        return line
+    cells[7] = cells[11] = "0.00"
+    return f"{prefix}>: {' '.join(cells)}"
+
+
 def test_a_faulty_curve_warns_with_the_size_range(client: TestClient) -> None:
     lines = P5.read_text().split("\n")
     taken = bring(client, "\n".join(map(slow, lines)), hardware="h100-slow")
@@ -123,6 +144,22 @@ def test_steps_of_other_points_on_the_same_hardware_answer_for_a_new_one(
     assert 0 < found["communication_share"] < 1
     large = ask(client, **new, batch=8192, seq=1).json()
     assert large["compute_time"]["basis"] == "extrapolated"
+
+
+def test_steps_that_differ_in_their_sequence_alone_answer_too(
+    client: TestClient, sessions: Sessions
+) -> None:
+    body = {"phase": "prefill", "tp_degree": 1, "batch": 1, "seq": [2**k for k in range(4, 12)]}
+    client.post("/v1/sweeps", json={**BODY, **body})
+    measure_all(sessions, lambda spec: 100 + spec.seq)
+    new = {"hardware": HARDWARE.accelerator, "model": "gpt2", "tp_degree": 1, "dtype": "float32"}
+    answer = ask(client, **new, seq=100)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["compute_time"]
+    assert found["basis"] == "fitted"
+    assert found["low_us"] < found["time_us"] < found["high_us"]
+    which = "model=gpt2&phase=prefill&dtype=float32&seq=100"
+    assert client.get(f"/v1/recommendation?{which}").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
+from functools import partial
+
+import pytest
 from fastapi.testclient import TestClient
 
 from service.store.engine import Sessions
 from tests.integration.api.importing import P5, bring
 from tests.integration.api.measuring import BODY, measure_all, register
+from workers.contract.point import PointSpec
 
 MINE = "/v1/recommendation?model=pythia-31m&phase=train&dtype=float32&threshold=0.5&seq=1"
 
@@ -60,3 +64,26 @@ def test_ranges_are_listed_and_no_hardware_is_said(client: TestClient) -> None:
     answer = client.get("/v1/recommendation", params={"model": "gpt2"})
     assert answer.status_code == 422
     assert "no hardware was seen yet" in answer.json()["detail"]
+
+
+def steps_of(night: int, spec: PointSpec) -> float:
+    return (1000 + night) / spec.tp_degree
+
+
+def test_controls_of_a_schedule_push_out_no_night(client: TestClient, sessions: Sessions) -> None:
+    """A control measures the schedule's first point twice by turns, after each night."""
+    body = {**BODY, "blocks": ["attention", "mlp"], "batch": 1}
+    control = {**body, "blocks": "attention", "tp_degree": 1, "pair": {"axis": "same"}}
+    for night in range(3):
+        assert client.post("/v1/sweeps", json=body).status_code == 202
+        measure_all(sessions, partial(steps_of, night))
+        for _ in range(2):
+            assert client.post("/v1/sweeps", json=control).status_code == 202
+            assert measure_all(sessions, lambda _: 5000) > 0
+    (found,) = client.get(f"{MINE}&batch=1").json()["items"]
+    one, two = found["candidates"][:2]
+    assert [one["basis"], two["basis"]] == ["measured", "measured"]
+    assert one["step_time_us"] == pytest.approx(2 * 1001)
+    assert two["step_time_us"] == pytest.approx(1001)
+    assert "attention + mlp, batch 1" in one["label"]
+    assert two["speed_up"]["n"] == 3 * 2

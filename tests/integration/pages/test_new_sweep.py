@@ -49,6 +49,8 @@ def test_the_preview_counts_and_says_what_cannot_be(browser: Browser) -> None:
     path = f"{NEW}/preview"
     text = browser.send(path, seen_at=NEW, **{**FILLED, "tp_degree": "1 2 3"}).text
     assert "<dd>4</dd>" in text
+    assert "at most" not in text, "a trial of slow steps goes on beyond its time limit"
+    assert "on one machine, if every trial uses its time limit" in text
     assert "Cannot be measured" in text
     assert "would work: 1, 2, 4, 8" in text
     wrong = browser.send(path, seen_at=NEW, **{**FILLED, "batch": "many"})

@@ -4,7 +4,7 @@ import pytest
 
 from service.analysis.comparison import Verdict
 from service.errors import NotFoundError
-from service.reports import breakeven, comparison, results, sweeps
+from service.reports import baselines, breakeven, comparison, results, sweeps
 from service.reports.selection import Selection
 from service.reports.sides import Side
 from service.store.engine import Sessions
@@ -87,6 +87,19 @@ def test_two_sweeps_are_compared_point_by_point(sessions: Sessions) -> None:
     assert found.differences == ()
     assert found.overall is not None
     assert found.overall.ratio == pytest.approx(1.3, abs=0.001)
+
+
+def test_a_step_that_outlasted_the_newest_sweeps_is_not_the_last_good_one(
+    sessions: Sessions,
+) -> None:
+    good = measure_sweep(sessions, usual, batches=(4,))
+    slow = [
+        measure_sweep(sessions, slower, batches=(4,)) for _ in range(baselines.MOST_EARLIER + 2)
+    ]
+    with sessions.reading() as session:
+        found = baselines.candidates(session, slow[-1])
+    assert [(one.kind.value, one.sweep_id) for one in found.candidates] == [("last_good", good)]
+    assert all(f"than sweep {good}" in one.reason for one in found.passed_over)
 
 
 def test_break_even_is_found_in_what_was_stored(sessions: Sessions) -> None:

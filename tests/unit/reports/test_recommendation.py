@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from service.analysis.costmodel.accelerators import ACCELERATORS
 from service.analysis.recommendation.choice import Objective, Room
 from service.analysis.recommendation.evidence import Basis
-from service.reports.recommendation.evidence import NOTHING, Measured
+from service.reports.recommendation.evidence import NEWEST_SWEEPS, NOTHING, Measured
 from service.reports.recommendation.places import Place, published
 from service.reports.recommendation.ranges import ranges
 from service.reports.recommendation.report import Asked, RecommendationReport, report
@@ -41,6 +41,7 @@ def trials(
     batch: int = 8,
     blocks: tuple[Block, ...] = (Block.ATTENTION, Block.MLP),
     compute: float = 0.8,
+    sweep_id: str = "sweep-a",
 ) -> list[MeasuredTrial]:
     """Three replicates of each block at each degree; compute is that share of the step."""
     return [
@@ -54,6 +55,7 @@ def trials(
                 seq=1,
             ),
             replicate=r,
+            sweep_id=sweep_id,
             step_us=step_us * (1 + r / 50),
             compute_us=step_us * (1 + r / 50) * (compute if degree > 1 else 1),
         )
@@ -88,6 +90,37 @@ def test_the_nearest_batch_is_taken_and_named() -> None:
 def test_one_block_alone_is_said_to_be_alone() -> None:
     found = report(asked(), SEEN, 8, Measured.of(trials({1: 100, 2: 60}, blocks=(Block.MLP,))))
     assert found.candidates[1].label == "mlp, batch 8, seq 1, float32"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "measured_twice"),
+    [
+        ((Block.ATTENTION, Block.MLP), Block.ATTENTION),
+        ((Block.ATTENTION, Block.MLP), Block.MLP),
+        ((Block.MLP,), Block.MLP),
+    ],
+)
+def test_a_point_that_took_turns_with_itself_is_no_step(
+    blocks: tuple[Block, ...], measured_twice: Block
+) -> None:
+    night = trials({1: 100, 2: 60}, blocks=blocks)
+    control = 2 * trials({1: 7, 2: 900}, blocks=(measured_twice,), sweep_id="sweep-b")
+    found = report(asked(), SEEN, 8, Measured.of([*night, *control]))
+    assert found == report(asked(), SEEN, 8, Measured.of(night))
+
+
+def test_the_newest_sweeps_that_measured_whole_steps_count() -> None:
+    old, new = (
+        [
+            trial
+            for night in nights
+            for trial in trials({1: 1000 / night, 2: 600 / night}, sweep_id=f"sweep-{night}")
+        ]
+        for nights in (range(1, 4), range(4, 4 + NEWEST_SWEEPS))
+    )
+    lone = trials({1: 7, 2: 900}, blocks=(Block.MLP,), sweep_id="sweep-lone")
+    found = report(asked(), SEEN, 8, Measured.of([*old, *new, *lone]))
+    assert found == report(asked(), SEEN, 8, Measured.of(new))
 
 
 def test_other_shapes_of_the_same_name_are_no_evidence() -> None:

@@ -13,6 +13,7 @@ def crossing(
     crossed: int = 0,
     batch: Estimate | None = None,
     doubt: Doubt | None = None,
+    replicates: int = 3,
 ) -> Crossing:
     return Crossing(
         outcome=outcome,
@@ -20,7 +21,7 @@ def crossing(
         lowest_batch=1,
         highest_batch=64,
         batch=batch,
-        num_replicates=3,
+        num_replicates=replicates,
         num_crossed=crossed,
         num_unsteady=0,
     )
@@ -45,6 +46,13 @@ def test_what_cannot_be_told_says_why() -> None:
         "tp_degree 1 in [1, 64] cannot be told, no side leads beyond chance at an end of the range"
     )
     assert said(unsaid(Doubt.NOT_COVERED)).endswith("no replicate covers the range")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.NEVER_ABOVE, Outcome.NEVER_BELOW])
+def test_who_leads_in_one_replicate_is_said_to_be_seen_in_one(outcome: Outcome) -> None:
+    several, alone = (crossing(outcome, replicates=number) for number in (2, 1))
+    assert said(alone, alone).count("in [1, 64] (one replicate)") == 2
+    assert "replicate" not in said(several, several)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,30 @@ def test_readings_of_one_point_are_not_held_out_from_one_another() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("axis", "values"),
+    [
+        ("seq", [2**k for k in range(4, 12)]),
+        ("batch", [2**k for k in range(8)]),
+        ("tp_degree", [1, 2, 3, 4, 6, 12]),
+    ],
+)
+def test_points_that_differ_in_one_axis_alone_are_held_out_from_one_another(
+    axis: str, values: list[int]
+) -> None:
+    """Twelve heads: six degrees, each at two sequences."""
+    seqs = (16, 64) if axis == "tp_degree" else (16,)
+    alike = [
+        point("gpt2", 1, 1).model_copy(update={"seq": seq, axis: value})
+        for value in values
+        for seq in seqs
+    ]
+    noise = random.Random(1)
+    noisy = [(spec, true_us(spec) * noise.uniform(0.95, 1.05)) for spec in alike]
+    steps = from_steps(noisy, calibration="")
+    assert 0 < steps.spread < 0.2
+
+
 def test_a_few_points_are_no_roofline() -> None:
     with pytest.raises(ValueError, match="8 points are the fewest"):
         from_steps(STEPS[:3], calibration="")

@@ -68,3 +68,9 @@ def test_a_version_that_was_not_there_the_last_time_is_a_roll_out() -> None:
     updated = [replace(reading(night), versions={"driver": "580"}) for night in (3, 4)]
     history = history_of([reading(0), *updated], num_nights=5)
     assert history.fleet.rollouts == (Rollout("a", 3, "driver", "580"),)
+
+
+def test_a_roll_out_in_the_middle_of_a_night_is_one_and_of_that_night() -> None:
+    updated = [replace(reading(night), versions={"driver": "580"}) for night in (3, 4)]
+    history = history_of([reading(0), reading(3), *updated], num_nights=5)
+    assert history.fleet.rollouts == (Rollout("a", 3, "driver", "580"),)

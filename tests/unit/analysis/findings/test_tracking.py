@@ -124,6 +124,27 @@ def test_parts_of_one_event_become_one_finding() -> None:
     ]
 
 
+def test_changes_of_one_series_a_few_nights_apart_stay_findings_of_their_own() -> None:
+    both = [known("x", id="1", night=85), known("x", id="2", night=90)]
+    groups = [group("x", night=86), group("x", night=90)]
+    assert outcome(groups, both) == [
+        ("1", FindingState.CONFIRMED),
+        ("2", FindingState.CONFIRMED),
+    ]
+    assert outcome(groups, both[:1]) == [
+        ("1", FindingState.CONFIRMED),
+        (None, FindingState.CONFIRMED),
+    ]
+
+
+def test_a_finding_that_falls_apart_goes_on_in_its_larger_part() -> None:
+    groups = [group("x"), group("y", "z")]
+    assert outcome(groups, [known("x", "y", "z")]) == [
+        (None, FindingState.CONFIRMED),
+        ("1", FindingState.CONFIRMED),
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -195,8 +195,9 @@ def test_what_holds_no_good_row_is_refused(text: str, expected: str) -> None:
     assert expected in str(refused.value)
 
 
-def test_a_row_that_does_not_tell_the_number_of_ranks_asks_for_it() -> None:
-    row = b"8 2 float sum -1 12.90 0.00 0.00 0 12.87 0.00 0.00 0"
+@pytest.mark.parametrize("header", ["", "# num_ranks 0 device NVIDIA H100\n"])
+def test_a_row_that_does_not_tell_the_number_of_ranks_asks_for_it(header: str) -> None:
+    row = f"{header}8 2 float sum -1 12.90 0.00 0.00 0 12.87 0.00 0.00 0".encode()
     with pytest.raises(NcclTestsError, match="give num_ranks"):
         read(row, Told(operation=Operation.ALL_REDUCE))
     assert read(row, Told(Operation.ALL_REDUCE, num_ranks=4)).tables[0].num_ranks == 4
