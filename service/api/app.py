@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from service.access.cookies import Cookies, key_of
 from service.access.doors import access_of
@@ -47,7 +48,6 @@ from service.api import (
 )
 from service.api.envelope import Envelope
 from service.api.feed import Feed
-from service.api.route import routes_of
 from service.api.state import Service
 from service.pages.house import House
 from service.pages.routers import ROUTERS as PAGES
@@ -126,7 +126,8 @@ def create_app(settings: Settings, sessions: Sessions) -> FastAPI:
             max_listeners=settings.max_streams,
         ),
     )
-    problems.install(app, list(routes_of(ROUTERS)))
+    routes = [route for router in (*ROUTERS, *PAGES) for route in router.routes]
+    problems.install(app, [route for route in routes if isinstance(route, Route)])
     for router in ROUTERS:
         app.include_router(router)
     for pages in PAGES:

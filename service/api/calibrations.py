@@ -6,6 +6,7 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel, ConfigDict
 
 from service.analysis import calibration_plan
+from service.analysis.schedules.tags import refuse_own_tags
 from service.api.auth import Reader, Submitter
 from service.api.creation import KeyHeader, create
 from service.api.examples.sweeps import CALIBRATIONS
@@ -65,6 +66,7 @@ def get_roofline(
 
 
 def _planned(service: Service, spec: CalibrationSpec) -> Planned:
+    refuse_own_tags(spec)
     with service.sessions.reading() as session:
         nodes = fleet.node_facts(session)
     return calibration_plan.complete(spec, nodes=nodes)

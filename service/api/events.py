@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from service.api import feed as feeds
 from service.api.auth import Reader
-from service.api.feed import BATCH, Feed, Frames, Place
+from service.api.feed import Place
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.store import sweeps
@@ -52,42 +52,40 @@ async def stream_events(
 ) -> Response:
     """Progress as it happens, from the first event or from the one after `Last-Event-ID`."""
     del caller
-    feed = service.feed
-    feed.check_room()
+    service.feed.check_room()
     place = Place(sweep_id, last_event_id)
-    is_over = await anyio.to_thread.run_sync(_is_over, service, place, limiter=feed.limiter)
-    if is_over:
+    if await _is_over(service, place):
         return Response(status_code=204)
     return StreamingResponse(
-        _stream(feed, place, heartbeat_s=service.settings.stream_heartbeat_s),
-        media_type="text/event-stream",
-        headers=HEADERS,
+        _stream(service, place), media_type="text/event-stream", headers=HEADERS
     )
 
 
-def _is_over(service: Service, place: Place) -> bool:
+async def _is_over(service: Service, place: Place) -> bool:
     """Whether nothing will follow. NotFoundError if there is no such sweep."""
-    with service.sessions.reading() as session:
-        is_over = sweeps.is_over(session, place.sweep_id)
-    return is_over and not feeds.read(service.sessions, [place])
+
+    def look() -> bool:
+        with service.sessions.reading() as session:
+            is_over = sweeps.is_over(session, place.sweep_id)
+        return is_over and not feeds.read(service.sessions, [place])
+
+    return await anyio.to_thread.run_sync(look, limiter=service.feed.limiter)
 
 
-async def _stream(feed: Feed, place: Place, *, heartbeat_s: float) -> AsyncIterator[str]:
+async def _stream(service: Service, place: Place) -> AsyncIterator[str]:
+    feed = service.feed
     with feed.listening():
         yield f"retry: {RECONNECT_MS}\n\n"
         while True:
-            frames = await feed.after(place, timeout_s=heartbeat_s)
+            frames = await feed.after(place, timeout_s=service.settings.stream_heartbeat_s)
             if frames:
                 yield "".join(frame.text for frame in frames)
                 place = Place(place.sweep_id, frames[-1].seq)
-                if _ends(frames):
+                # A sweep that was put back goes on after its end.
+                is_end = frames[-1].kind is EventKind.SWEEP_FINISHED
+                if is_end and await _is_over(service, place):
                     return
             elif feed.is_closed:
                 return
             else:
                 yield ": nothing new\n\n"
-
-
-def _ends(frames: Frames) -> bool:
-    """Whether the last of them is the sweep's last: a retried sweep goes on after its end."""
-    return frames[-1].kind is EventKind.SWEEP_FINISHED and len(frames) < BATCH

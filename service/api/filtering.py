@@ -12,19 +12,24 @@ from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE
 
 MOST_VALUES = 100
 
-Texts = Annotated[tuple[str, ...], Field(max_length=MOST_VALUES)]
+Names = Annotated[tuple[str, ...], Field(max_length=MOST_VALUES)]
+"""Repeated only: a name may have a comma."""
+Keys = Annotated[tuple[str, ...], Several, Field(max_length=MOST_VALUES)]
 Extent = Annotated[int, Field(ge=1, le=LARGEST_EXTENT)]
 Degree = Annotated[int, Field(ge=1, le=LARGEST_TP_DEGREE)]
 Extents = Annotated[tuple[Extent, ...], Several, Field(max_length=MOST_VALUES)]
 
 
 class FilterParameters(BaseModel):
-    """Which results; several values of one parameter, repeated or with commas, mean any of them."""
+    """Which results; several values of one parameter mean any of them.
+
+    They are repeated, or stand with commas where they are no names.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    sweep: Texts = ()
-    model: Texts = Field(default=(), description="Names of models.")
+    sweep: Keys = ()
+    model: Names = Field(default=(), description="Names of models.")
     block: Annotated[tuple[Block, ...], Several] = ()
     phase: Annotated[tuple[Phase, ...], Several] = ()
     arrangement: Annotated[tuple[Arrangement, ...], Several] = ()
@@ -35,9 +40,9 @@ class FilterParameters(BaseModel):
     collective_impl: Annotated[tuple[CollectiveImpl, ...], Several] = ()
     overlap: Annotated[tuple[Overlap, ...], Several] = ()
     launch: Annotated[tuple[Launch, ...], Several] = ()
-    spec_key: Texts = ()
-    hardware: Texts = Field(default=(), description="hardware_key, or the accelerator's name.")
-    node: Texts = ()
+    spec_key: Keys = ()
+    hardware: Names = Field(default=(), description="hardware_key, or the accelerator's name.")
+    node: Names = ()
     tag: Tags = Field(default=(), description="Of the sweep, `key=value`; several: all of them.")
     version: Versions = Field(
         default=(), description="What ran, as `nccl=2.27.3`; several: all of them."

@@ -30,16 +30,19 @@ class Client:
         self, url: str, *, token: str = "", transport: httpx2.BaseTransport | None = None
     ) -> None:
         self.url = url.rstrip("/")
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"TPSWEEP_URL={url!r} is not an http:// or https:// address")
-        self._http = httpx2.Client(
-            base_url=self.url,
-            headers={"Authorization": f"Bearer {token}"} if token else {},
-            timeout=httpx2.Timeout(ANSWER_S, connect=CONNECT_S),
-            trust_env=not _is_loopback(parts.hostname),  # no proxy leads to this machine
-            transport=transport,
-        )
+        if not _fits_a_header(token):
+            raise UsageError("TPSWEEP_TOKEN has characters that no token has; copy it once more")
+        try:
+            self._http = httpx2.Client(
+                base_url=self.url,
+                headers={"Authorization": f"Bearer {token}"} if token else {},
+                timeout=httpx2.Timeout(ANSWER_S, connect=CONNECT_S),
+                trust_env=not _is_loopback(_host(self.url)),  # no proxy leads to this machine
+                transport=transport,
+            )
+        except (ValueError, httpx2.InvalidURL):
+            wrong = f"TPSWEEP_URL={url!r} is not an http:// or https:// address"
+            raise UsageError(wrong, "it takes one like http://127.0.0.1:8321") from None
 
     @classmethod
     def connect(cls, settings: Settings) -> Self:
@@ -91,6 +94,8 @@ class Client:
     ) -> Answer:
         """Send a body. With an idempotency key a lost answer is asked for again, safely."""
         headers = {"Content-Type": content_type} if body else {}
+        if key is not None and not _fits_a_header(key):
+            raise UsageError(f"the idempotency key {key!r} may have printed ASCII characters only")
         if key is not None:
             headers["Idempotency-Key"] = key
         request = self._request("POST", path, parameters=parameters, body=body, headers=headers)
@@ -205,6 +210,18 @@ def _refusal(response: httpx2.Response) -> RefusedError | ServerFailedError:
             lines.append(f"the server's log names this request {problem.request_id}")
         return ServerFailedError(*lines)
     return RefusedError(*lines, code=problem.code)
+
+
+def _fits_a_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _host(url: str) -> str:
+    """ValueError where it is no address of a web server."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError(url)  # as does the port where it is none
+    return parts.hostname
 
 
 def _is_loopback(host: str) -> bool:

@@ -11,8 +11,8 @@ def read_file(name: str) -> bytes:
 
 
 def is_exported(first_line: bytes) -> bool:
-    """Whether a file that begins so is what `tpsweep export` writes."""
-    return b'"format":"tpsweep.result.' in first_line.replace(b" ", b"")
+    """Whether a file that begins so is what `tpsweep export` writes: of a result or a failure."""
+    return b'"format":"tpsweep.' in first_line.replace(b" ", b"")
 
 
 def media_type(body: bytes) -> str:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
-from service.analysis.findings.states import FOLLOWING, Dismissal, FindingState
+from service.analysis.findings.states import FOLLOWING, OPEN, Dismissal, FindingState
 from service.errors import InvalidRequestError
 from service.pages import forms
 from service.pages.forms import FieldsDep
@@ -23,7 +23,6 @@ from workers.contract.frozen import LARGEST_LABEL, Frozen
 router = APIRouter(route_class=PageRoute)
 
 PAGE_SIZE: Final = 25
-OPEN: Final = (FindingState.SUSPECT, FindingState.CONFIRMED, FindingState.ACKNOWLEDGED)
 MOST_MEMBERS: Final = 200
 
 

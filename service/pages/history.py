@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from service.analysis.schedules.spec import TAG
+from service.analysis.schedules.tags import TAG
 from service.pages import figures
 from service.pages.house import HouseDep
 from service.pages.page import page

@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.pages.findings import OPEN
+from service.analysis.findings.states import OPEN
 from service.pages.house import HouseDep
 from service.pages.page import page
 from service.pages.route import PageRoute

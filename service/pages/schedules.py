@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.analysis.schedules.spec import CatchUp, Overlap, ScheduleSpec
+from service.analysis.schedules.tags import without_own_tags
 from service.errors import ServiceError
 from service.pages import forms
 from service.pages.forms import Fields, FieldsDep
@@ -108,7 +109,7 @@ def _spec(session: Session, fields: Fields) -> ScheduleSpec:
             "name": fields.get("name", ""),
             "cron": fields.get("cron", ""),
             "zone": fields.get("zone", ""),
-            "sweep": sweep,
+            "sweep": without_own_tags(sweep),
             "baseline": fields.get("baseline") or None,
             "catch_up": fields.get("catch_up", CatchUp.LATEST),
             "overlap": fields.get("overlap", Overlap.SKIP),

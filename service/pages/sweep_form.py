@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
+from service.analysis.schedules.tags import without_own_tags
 from service.errors import FieldError, InvalidRequestError
 from service.pages import forms
 from service.pages.numbers import whole_numbers, words
@@ -87,7 +88,8 @@ def parse(values: Values) -> SweepSpec:
 
 
 def filled(spec: SweepSpec) -> dict[str, str]:
-    """The form that means a sweep."""
+    """The form that means a sweep, as one that people ask for."""
+    spec = without_own_tags(spec)
     body = spec.model_dump(mode="json", exclude_defaults=True)
     names = [shape.name for shape in spec.models if _is_preset(shape.name, spec)]
     shapes: list[JsonValue] = [

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from sqlalchemy import insert, select
 
-from service.analysis.schedules.spec import TAG, ScheduleSpec
+from service.analysis.schedules.spec import ScheduleSpec
+from service.analysis.schedules.tags import TAG
 from service.store import fleet, schedules, sweeps
 from service.store.engine import Sessions
 from service.store.ids import new_ids

@@ -81,6 +81,34 @@ def test_break_even_and_its_point_are_read_from_the_page(
         )
 
 
+def test_an_open_overview_notices_what_begins_and_what_is_over(
+    chromium: Browser, open_site: Site
+) -> None:
+    measure_all(open_site.sessions)
+    with opened(chromium, open_site.address) as page:
+        page.goto("/")
+        active = page.locator("#active")
+        expect(active).to_contain_text("Nothing runs or waits")
+        submit(open_site.sessions, blocks="mlp", tp_degree=1, batch=[1, 2], replicates=1)
+        expect(active).to_contain_text("0 of 2 trials", timeout=15_000)
+        measure_all(open_site.sessions)
+        expect(active).to_contain_text("Nothing runs or waits", timeout=15_000)
+
+
+def test_what_is_copied_is_selected_where_the_browser_does_not_copy(
+    chromium: Browser, open_site: Site
+) -> None:
+    sweep_id = submit(open_site.sessions, blocks="mlp", tp_degree=1, batch=[1], replicates=1)
+    measure_all(open_site.sessions)
+    with opened(chromium, open_site.address) as page:
+        page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        page.goto(f"/sweeps/{sweep_id}")
+        page.get_by_text("The request that makes this sweep again").click()
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Selected: press Ctrl+C")).to_be_visible()
+        assert "curl -X POST" in page.evaluate("getSelection().toString()")
+
+
 def test_two_sweeps_are_compared_from_a_sweeps_page(chromium: Browser, open_site: Site) -> None:
     before = submit(open_site.sessions, blocks="mlp", name="before")
     measure_all(open_site.sessions)

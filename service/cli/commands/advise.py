@@ -67,12 +67,12 @@ def advise(
     steps = Steps(console)
     with reachable_service(load_settings(), steps) as client:
         found = advice_of(client, wanted, steps)
+    advice = found.read(Advice)
     if as_json:
         print_json(found.document)
-        return
-    advice = found.read(Advice)
-    show_advice(console, advice)
-    steps.say("answered")
+    else:
+        show_advice(console, advice)
+        steps.say("answered")
     if all(one.tp_degree is None for one in advice.recommendations):
         raise typer.Exit(ExitCode.NEGATIVE)
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from service.cli.client import Client
 from service.cli.configuration import load_settings
 from service.cli.curve_table import show_curves
+from service.cli.failures import UsageError
 from service.cli.options import AsJson
 from service.cli.terminal import print_json
 from service.cli.wire.curves import Curve
@@ -36,6 +37,8 @@ def curves(
 
     Bus bandwidth is as nccl-tests defines it: what a ring would send over its slowest link.
     """
+    if layout is Layout.NCCL_TESTS and as_json:
+        raise UsageError("--format nccl-tests is text, not JSON; leave out one of the two")
     wanted = {"hardware": hardware, "op": op}
     with Client.connect(load_settings()) as client:
         if layout is Layout.NCCL_TESTS:

@@ -52,17 +52,13 @@ def recommend(
     }
     with Client.connect(load_settings()) as client:
         if model is None:
-            found = client.whole_list("/v1/recommendation/ranges")
-        else:
-            found = client.whole_list("/v1/recommendation", wanted)
+            _show_ranges(client.whole_list("/v1/recommendation/ranges"), as_json=as_json)
+            return
+        found = client.whole_list("/v1/recommendation", wanted)
+    answers = found.read(Recommendation)
     if as_json:
         print_json(found.document)
-        return
-    if model is None:
-        _show_ranges(found)
-        return
-    answers = found.read(Recommendation)
-    if len(answers) == 1:
+    elif len(answers) == 1:
         _show_one(answers[0])
     else:
         _show_grid(model, answers)
@@ -104,7 +100,10 @@ def _degree(one: Recommendation | None) -> str:
     return f"{one.tp_degree} {one.basis or 'by memory'}"
 
 
-def _show_ranges(found: Listing) -> None:
+def _show_ranges(found: Listing, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.document)
+        return
     table = new_table("decode of one sequence, bfloat16, by published figures", RANGES)
     for one in found.read(DegreeRange):
         size = f"{one.num_parameters / 1e9:.1f}e9"

@@ -1,7 +1,10 @@
 """What must be so before the service starts: a home, a current schema, a free port."""
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from service.cli.failures import CannotStartError
@@ -20,10 +23,25 @@ def prepare_home(settings: Settings) -> None:
         ) from error
 
 
+@contextmanager
+def usable_engine(settings: Settings) -> Iterator[Engine]:
+    """Connect to the database of the settings; whatever it refuses is said in one line."""
+    try:
+        engine = create_engine(settings.database)
+        try:
+            yield engine
+        finally:
+            engine.dispose()
+    except SQLAlchemyError as error:
+        reason = str(error).splitlines()[0]
+        raise CannotStartError(
+            f"the database {settings.database_shown} cannot be used: {reason}"
+        ) from error
+
+
 def prepare_database(settings: Settings) -> str:
     """Bring the embedded database to the newest schema; of a shared one, only check it."""
-    engine = create_engine(settings.database)
-    try:
+    with usable_engine(settings) as engine:
         before = schema.current_revision(engine)
         if before == schema.head_revision():
             return f"{settings.database_shown} (schema {before})"
@@ -35,13 +53,6 @@ def prepare_database(settings: Settings) -> str:
             )
         schema.upgrade(engine)
         return f"{settings.database_shown} (schema {before or 'empty'} -> {schema.head_revision()})"
-    except SQLAlchemyError as error:
-        reason = str(error).splitlines()[0]
-        raise CannotStartError(
-            f"the database {settings.database_shown} cannot be used: {reason}"
-        ) from error
-    finally:
-        engine.dispose()
 
 
 def is_port_free(host: str, port: int) -> bool:

@@ -85,8 +85,14 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    navigator.clipboard.writeText(document.querySelector(button.dataset.copy).textContent);
-    button.textContent = "Copied";
+    const text = document.querySelector(button.dataset.copy);
+    if (navigator.clipboard) {
+      navigator.clipboard.writeText(text.textContent);
+      button.textContent = "Copied";
+    } else { // over plain HTTP from another host
+      getSelection().selectAllChildren(text);
+      button.textContent = "Selected: press Ctrl+C";
+    }
   });
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input, select, textarea");

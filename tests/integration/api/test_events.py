@@ -107,16 +107,19 @@ def test_a_cancelled_sweep_ends_its_streams(address: str) -> None:
         assert [one.kind for one in coming] == ["sweep_cancelled", "sweep_finished"]
 
 
-def test_more_events_than_one_read_takes_all_arrive(address: str, sessions: Sessions) -> None:
+@pytest.mark.parametrize("num_between", [2 * BATCH, 2 * BATCH - 3], ids=["some", "full reads"])
+def test_more_events_than_one_read_takes_all_arrive_and_the_stream_ends(
+    num_between: int, address: str, sessions: Sessions
+) -> None:
     url = _submit(address)
     sweep_id = url.split("/")[-2]
     with sessions.writing() as session:
-        for _ in range(2 * BATCH):
+        for _ in range(num_between):
             events.append(session, sweep_id, Happening(EventKind.TRIAL_REQUEUED, {}))
     httpx2.post(url.replace("/events", "/cancel"))
     with httpx2.stream("GET", url, timeout=TIMEOUT) as answer:
         numbers = [one.seq for one in read_events(answer)]
-    assert numbers == list(range(1, 2 * BATCH + 4))
+    assert numbers == list(range(1, num_between + 4))
 
 
 def test_a_quiet_stream_is_kept_open_by_comments(settings: Settings, sessions: Sessions) -> None:

@@ -17,8 +17,6 @@ from workers.contract.sweep import SweepSpec
 
 QUICK = settings(
     max_examples=150,
-    deadline=None,
-    derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
 VALUES = st.recursive(

@@ -44,10 +44,17 @@ def test_a_path_that_is_not_there_is_404(client: TestClient) -> None:
         assert problem["instance"] == path
 
 
-def test_a_method_that_is_not_there_is_405_and_names_those_that_are(client: TestClient) -> None:
-    answer = client.put("/v1/sweeps")
-    _problem(answer, status=405, code="method_not_allowed")
-    assert answer.headers["allow"] == "GET, POST"
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/v1/sweeps", "GET, POST"), ("/", "GET"), ("/findings/x", "GET, POST"), ("/compare", "GET")],
+)
+def test_a_method_that_is_not_there_is_405_and_names_those_that_are(
+    path: str, allowed: str, client: TestClient
+) -> None:
+    answer = client.put(path)
+    problem = _problem(answer, status=405, code="method_not_allowed")
+    assert answer.headers["allow"] == allowed
+    assert problem["detail"] == f"{path} takes {allowed}, not PUT"
 
 
 @pytest.mark.parametrize(

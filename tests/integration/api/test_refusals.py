@@ -10,6 +10,29 @@ BODY = {"models": "pythia-31m", "blocks": "mlp", "tp_degree": 2, "batch": 8}
 CACHE = {"models": "llama-2-7b", "blocks": "layer", "phase": "decode", "batch": 4096, "seq": 65536}
 
 
+@pytest.mark.parametrize("tag", ["schedule", "aa_control", "rerun_of"])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/sweeps", BODY),
+        ("/v1/sweeps/preview", BODY),
+        ("/v1/calibrations", {}),
+        ("/v1/schedules", {"name": "x", "cron": "0 2 * * *", "sweep": BODY}),
+    ],
+)
+def test_nobody_makes_a_sweep_that_passes_for_a_night(
+    tag: str, path: str, body: dict[str, object], client: TestClient, sessions: Sessions
+) -> None:
+    register(sessions)
+    tags = {"tags": {tag: "nightly"}}
+    sent = {**body, "sweep": BODY | tags} if "sweep" in body else body | tags
+    answer = client.post(path, json=sent)
+    assert answer.status_code == 422
+    assert tag in answer.json()["errors"][0]["detail"]
+    assert client.get("/v1/sweeps").json()["items"] == []
+    assert client.get("/v1/schedules").json()["items"] == []
+
+
 @pytest.mark.parametrize(
     ("change", "field", "value", "works"),
     [

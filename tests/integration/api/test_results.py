@@ -34,6 +34,12 @@ def test_a_result_carries_what_the_contract_names(client: TestClient, sweep_id: 
     assert result["trials"] is None
 
 
+def test_several_keys_stand_with_commas_or_are_repeated(client: TestClient, sweep_id: str) -> None:
+    for several in (f"{sweep_id},no-such", [sweep_id, "no-such"]):
+        page = client.get("/v1/results", params={"sweep": several}).json()
+        assert len(page["items"]) == 4
+
+
 FILTERS: list[tuple[dict[str, str | list[str]], int]] = [
     ({}, 4),
     ({"tp_degree": "1,2"}, 4),

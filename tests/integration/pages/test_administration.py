@@ -45,6 +45,12 @@ def test_a_schedule_is_made_run_paused_resumed_and_deleted(
     path = f"/schedules/{_schedule(browser, sweep_id)}"
     started = browser.send(f"{path}/run", seen_at="/schedules").headers["location"]
     assert "schedule=nightly" in browser.get(started).text
+    another = {"name": "again", "sweep": started.split("/")[-1], **CRON}
+    made = browser.send("/schedules", seen_at="/schedules", **another)
+    assert made.status_code == 303, "of one of its nights as well"
+    again = browser.http.get("/v1/schedules/again").json()
+    assert again["sweep"]["tags"] == {}
+    browser.send(f"/schedules/{again['id']}/delete", seen_at="/schedules")
     browser.send(f"{path}/pause", seen_at="/schedules", reason=HOSTILE)
     shown = browser.get("/schedules").text
     assert HOSTILE in html.unescape(shown)

@@ -14,6 +14,26 @@ from tests.integration.store.builders import FakeClock
 from tests.integration.store.nights import Nights, OfNode
 
 
+@pytest.mark.parametrize(("factor", "are_slow"), [(1.3, True), (0.7, False)])
+def test_links_are_called_slow_where_they_are_slower_than_those_of_peers(
+    browser: Browser, sessions: Sessions, factor: float, *, are_slow: bool
+) -> None:
+    clock = FakeClock(datetime(2026, 1, 1, 2, tzinfo=UTC))
+    nights = Nights(
+        Sessions(sessions.engine, clock=clock), clock, num_cases=3, communicating=frozenset({2})
+    )
+    nights.schedule()
+    for _ in range(2):
+        nights.measure(
+            {name: OfNode((100, 200, 300 * (factor if name == "a" else 1))) for name in "abcdef"}
+        )
+    (fleet,) = browser.http.get("/v1/fleet?nights=5").json()["items"]
+    outstanding = [one["node"] for one in fleet["nodes"] if one["link_stands_out"]]
+    assert outstanding == ["a"]
+    assert ("slow in communication alone: a" in fleet["sentence"]) is are_slow
+    assert ("slow links" in browser.get("/hardware").text) is are_slow
+
+
 @pytest.fixture
 def finding_id(browser: Browser, sessions: Sessions) -> str:
     """Nights that get slower by 6 %, judged."""
@@ -49,6 +69,9 @@ def test_a_finding_leads_from_the_overview_to_what_is_known_and_is_decided(
     again = browser.get(path).text
     assert HOSTILE in html.unescape(again)
     assert "<script>alert" not in again
+    assert browser.send(path, seen_at=path, state="fixed", reason="x").status_code == 303
+    for list_page in ("/", "/findings"):
+        assert f'href="{path}"' in browser.get(list_page).text, "seen until it has recovered"
     assert browser.send(path, seen_at=path, state="odd", reason="x").status_code == 422
     assert browser.send(path, seen_at=path, state="suspect", reason="x").status_code == 409
     dismissed = {"state": "dismissed", "reason": "x", "dismissal": "hardware"}

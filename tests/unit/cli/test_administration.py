@@ -66,6 +66,27 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(
     assert "hunter2" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/var/lib/tp.sqlite3",
+        "mysql://me:hunter2@db/x",
+        "postgresql+asyncpg://me:hunter2@db/x",
+        "postgresql://me:hunter2@db:port/x",
+        "postgresql:me:hunter2",
+    ],
+)
+def test_a_url_of_no_database_that_is_known_is_told_what_would_do(
+    url: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TPSWEEP_DATABASE_URL", url)
+    for command in (("db", "upgrade"), ("token", "list"), ("up", "--port", "0"), ("dispatch",)):
+        outcome = run(*command)
+        assert outcome.code == ExitCode.CANNOT_START, command
+        assert "sqlite:///PATH" in outcome.err
+        assert "postgresql://USER" in outcome.err
+
+
 def test_a_home_that_cannot_be_made_is_named(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,20 @@ def test_json_is_the_whole_answer_and_the_progress_stays_beside_it(run: Run) -> 
     assert "a probe on Test CPU" in shown.err
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_where_no_degree_is_possible_the_answer_is_no(
+    answering: FakeServer, run: Run, options: tuple[str, ...]
+) -> None:
+    pytest.importorskip("plotille")
+    nothing = {"hardware": "Test CPU", "batch": 1, "tp_degree": None, "basis": None}
+    nothing |= {"candidates": [candidate(1, None, "does not fit")], "sentence": "…"}
+    found = advice() | {"recommendations": [nothing]}
+    answering.on(ANSWER, Reply(found))
+    shown = run("advise", "--model", "gpt2", *options)
+    assert shown.code == ExitCode.NEGATIVE
+    assert shown.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -115,10 +115,28 @@ def test_lost_answer_is_asked_for_again_only_with_an_idempotency_key(
         client.post("/v1/sweeps", b"{}")
 
 
-@pytest.mark.parametrize("url", ["localhost:8321", "ftp://host", "http://", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("localhost:8321", "ftp://host", "http://", ""),
+        *("http://127.0.0.1:port", "http://[::1", "http://host:99999999"),
+    ],
+)
 def test_an_address_that_is_none_is_a_usage_error(url: str) -> None:
     with pytest.raises(UsageError, match="TPSWEEP_URL"):
         Client(url)
+
+
+@pytest.mark.parametrize("text", ["gesch\u00e4ft", "copied\n", "\x00"])
+def test_what_no_header_holds_is_a_usage_error_that_shows_no_token(
+    text: str, client: Client, server: FakeServer
+) -> None:
+    with pytest.raises(UsageError, match="TPSWEEP_TOKEN") as refused:
+        Client(server.url, token=text)
+    assert text not in str(refused.value)
+    with pytest.raises(UsageError, match="idempotency key"):
+        client.post("/v1/sweeps", b"{}", key=text)
+    assert server.received == []
 
 
 def test_a_proxy_does_not_stand_before_this_machine(

@@ -91,6 +91,8 @@ def test_curves_come_in_the_layout_of_nccl_tests_untouched(fake: FakeServer, run
     fake.on("GET /v1/curves", Reply(text="#  size\n", content_type="text/plain"))
     assert run("curves", "--format", "nccl-tests").out == "#  size\n"
     assert fake.received[0].query == {"format": ["nccl-tests"]}
+    both = run("curves", "--format", "nccl-tests", "--json")
+    assert (both.code, "leave out one" in both.err) == (ExitCode.USAGE, True)
 
 
 def test_topology_names_the_gpus_of_each_degree(fake: FakeServer, run: Run, tmp_path: Path) -> None:
@@ -156,6 +158,18 @@ def test_exported_results_are_sent_as_they_are(fake: FakeServer, run: Run, tmp_p
     )
     assert "line 2 left out: stands for something else" in outcome.out
     assert "1 new, 0 there already" in outcome.out
+
+
+def test_an_export_of_failures_alone_is_sent_as_it_is_too(
+    fake: FakeServer, run: Run, tmp_path: Path
+) -> None:
+    failed = EXPORTED.replace("result", "failure")
+    merged = {"num_refused": 0, "refused": [], "sentence": "1 new, 0 there already"}
+    fake.on("POST /v1/results/import", Reply(merged))
+    path = tmp_path / "failures.jsonl"
+    path.write_text(failed)
+    assert run("import", str(path)).code == ExitCode.OK
+    assert fake.received[0].body.decode() == failed
 
 
 def test_what_nccl_tests_printed_needs_a_name_for_its_hardware(run: Run, tmp_path: Path) -> None:

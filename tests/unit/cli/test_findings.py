@@ -1,5 +1,7 @@
 import json
 
+from service.analysis.findings import states
+from service.cli.commands.findings import OPEN
 from service.cli.exits import ExitCode
 from tests.unit.cli.answers import SWEEP_ID, page
 from tests.unit.cli.conftest import Run
@@ -101,3 +103,7 @@ def test_policies_say_when_they_cannot_tell(fake: FakeServer, run: Run) -> None:
     }
     fake.on("GET /v1/policies", Reply(page(policy)))
     assert "cannot tell" in run("policies").out
+
+
+def test_the_open_findings_are_those_of_the_service() -> None:
+    assert OPEN == states.OPEN

@@ -50,9 +50,12 @@ def test_several_batches_and_places_make_a_table(fake: FakeServer, run: Run) -> 
     assert "none" in outcome.out
 
 
-def test_nothing_possible_is_a_no(fake: FakeServer, run: Run) -> None:
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_nothing_possible_is_a_no(fake: FakeServer, run: Run, options: tuple[str, ...]) -> None:
     fake.on(RECOMMEND, Reply(page(answer(tp_degree=None))))
-    assert run("recommend", "llama-2-70b").code == ExitCode.NEGATIVE
+    outcome = run("recommend", "llama-2-70b", *options)
+    assert outcome.code == ExitCode.NEGATIVE
+    assert outcome.out
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])

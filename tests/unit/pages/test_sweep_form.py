@@ -3,6 +3,7 @@
 import pytest
 
 from service.errors import InvalidRequestError
+from service.pages.curl import curl
 from service.pages.sweep_form import FIELDS, STARTING_POINTS, filled, parse
 from workers.contract.presets import PRESETS
 from workers.contract.sweep import SweepSpec
@@ -43,6 +44,15 @@ def test_the_form_of_a_sweep_means_that_sweep(body: object) -> None:
     values = filled(spec)
     assert set(values) <= set(FIELDS)
     assert parse(values) == spec
+
+
+def test_a_sweep_of_a_schedule_is_made_again_as_one_that_somebody_asked_for() -> None:
+    own = {"schedule": "nightly", "aa_control": "nightly", "rerun_of": "x"}
+    spec = SweepSpec.model_validate({**WHOLE, "tags": {**own, "commit": "abc"}})
+    assert parse(filled(spec)).tags == {"commit": "abc"}
+    command = curl(spec, "http://host/", needs_token=False)
+    assert '"commit"' in command
+    assert not any(f'"{key}"' in command for key in own)
 
 
 def test_a_preset_that_was_changed_is_kept_as_its_shape() -> None:
