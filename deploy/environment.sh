@@ -30,17 +30,19 @@ torch_flavour() {
   fi
 }
 
+apt_install() { # package; false where it cannot be had
+  local apt=(apt-get -qq -o Acquire::Retries=5)
+  command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] || return
+  say "installing Debian's $1"
+  { "${apt[@]}" update && DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y --no-install-recommends "$1"; } >/dev/null
+}
+
 make_venv() {
   local python=$1
   [ -x .venv/bin/python ] && .venv/bin/python -c 'import pip' 2>/dev/null && return
   say "making .venv with $("$python" --version)"
-  if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-    command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
-      fail "$python has no venv module; on Debian: apt-get install python3-venv"
-    say "installing Debian's python3-venv"
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; } >/dev/null ||
-      fail "apt-get install python3-venv did not work"
-  fi
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
+    fail "$python has no venv module; on Debian as root: apt-get install python3-venv"
   rm -rf .venv
   "$python" -m venv .venv || fail "$python -m venv .venv did not work"
 }
@@ -70,11 +72,8 @@ install_torch() {
 
 ensure_chromium() { # the pages are tested in a real browser
   command -v chromium chromium-browser google-chrome >/dev/null && return
-  command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
-    fail "the tests of the pages need Chromium; on Debian: apt-get install chromium"
-  say "installing Debian's chromium"
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null ||
-    fail "apt-get install chromium did not work"
+  apt_install chromium ||
+    fail "the tests of the pages need Chromium; on Debian as root: apt-get install chromium"
 }
 
 inputs_of() { # what the environment is made from; another answer means: install again
@@ -108,8 +107,5 @@ ensure_environment() { # runtime | test
 }
 
 ensure_network_tools() { # ip and tc, for what needs network namespaces; false where they cannot be had
-  command -v ip >/dev/null && command -v tc >/dev/null && return
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return
-  say "installing Debian's iproute2"
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2; } >/dev/null
+  command -v ip >/dev/null && command -v tc >/dev/null || apt_install iproute2
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.engine import URL, make_url
 
@@ -19,6 +20,9 @@ from service.store.models.declarative import Rows
 
 # Read once, when Ray's library is loaded, and good for every cluster that a test process starts.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+
+# The same draws in every run, and no deadline: a busy host is no defect.
+settings.load_profile("ci")
 
 _TEMPLATE = "template_migrated"
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")

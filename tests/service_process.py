@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+
+from tests.ports import free_port
 
 PATIENCE_S = 120
 
@@ -81,9 +82,7 @@ JSON = "application/json"
 @contextmanager
 def running_service(home: Path, **settings: str) -> Iterator[Client]:
     """Migrate, start both processes, wait until a node is there; stop them at the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     environment = os.environ | {"TPSWEEP_HOME": str(home), "TPSWEEP_PORT": str(port)} | settings
     tpsweep = Path(sys.executable).with_name("tpsweep")
     subprocess.run([tpsweep, "db", "upgrade"], env=environment, check=True, capture_output=True)

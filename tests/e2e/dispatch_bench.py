@@ -22,7 +22,7 @@ from workers.contract.axes import GroupKind
 from workers.contract.sweep import Sampling, SweepSpec
 from workers.ray_group.group import RayGroup
 
-TTL_S = 10.0
+TTL_S = 60.0
 
 
 def quick_sweep(

@@ -1,10 +1,11 @@
 """A service of a test's own: home, port and environment apart from everybody else's."""
 
 import os
-import socket
 from pathlib import Path
 
 import psutil
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / ".venv" / "bin"
@@ -20,12 +21,6 @@ def isolated_environment(home: Path) -> dict[str, str]:
         "TPSWEEP_PORT": str(free_port()),
         "COLUMNS": "160",
     }
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def processes_of(home: Path) -> list[str]:

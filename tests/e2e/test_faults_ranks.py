@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,9 +116,7 @@ def test_cancelling_a_sweep_stops_a_running_group(bench: DispatchBench) -> None:
     pids = bench.pids()
     with bench.sessions.writing() as session:
         sweeps.cancel(session, sweep_id)
-    began = time.monotonic()
-    bench.finish(sweep_id)
-    assert time.monotonic() - began < 3
+    bench.finish(sweep_id, within_s=20)
     check_gone(pids)
     assert counts(bench, sweep_id) == {TrialState.CANCELLED: 3}
     bench.check_every_trial_is_accounted_for_once()

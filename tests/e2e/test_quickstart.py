@@ -14,7 +14,8 @@ from tests.e2e.isolation import ROOT, isolated_environment, processes_of
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
 NUM_POINTS = 40
-MOST_S_TO_THE_TABLE = 60
+MOST_S_TO_THE_TABLE = 150
+"""A minute on two quiet cores, which this host need not have."""
 
 
 SMALL = {

@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.e2e.isolation import ROOT, processes_of
+from tests.integration.dispatch.ray_session import alive
 from tests.shaped_link import sweeper
 from tests.shaped_link.hosts import obstacle
 
@@ -50,7 +50,7 @@ def test_a_killed_demo_leaves_no_namespace_and_no_process(tmp_path: Path) -> Non
     while {first, second} & set(sweeper.known()) or Path(folder).exists():
         assert time.monotonic() < deadline, "the sweeper did not come"
         time.sleep(0.05)
-    assert not psutil.pid_exists(held) or psutil.Process(held).status() == psutil.STATUS_ZOMBIE
+    assert alive((held,)) == []
 
 
 def test_a_later_run_removes_what_a_dead_demo_and_its_sweeper_left() -> None:

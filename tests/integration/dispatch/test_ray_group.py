@@ -147,13 +147,13 @@ def test_a_rank_that_ends_is_named_with_its_cause_at_once(
     number: int | None,
     says: str,
 ) -> None:
-    loss = Failing(bench, fault).loss(within_s=3).loss
+    loss = Failing(bench, fault).loss(within_s=15).loss
     assert (loss.code, loss.blame, loss.signal) == (code, blame, number)
     assert says in loss.message
 
 
 def test_the_last_words_of_an_aborted_rank_are_kept(bench: GroupBench) -> None:
-    log_tail = Failing(bench, "abort").loss(within_s=3).loss.log_tail
+    log_tail = Failing(bench, "abort").loss(within_s=15).loss.log_tail
     assert "last words of the rank" in log_tail
     assert "_say_and_abort" in log_tail, "with the stack"
 
@@ -185,12 +185,12 @@ def test_a_point_that_no_rank_can_run_costs_neither_group_nor_processes(bench: G
 
 
 def test_a_rank_that_dies_between_trials_is_noticed_before_the_next(bench: GroupBench) -> None:
-    group = bench.start()
+    group = bench.start(timings=GroupTimings(ping_interval_s=60, rank_ttl_s=120))
     wait_for(group, GroupReady)
     os.kill(group.pids[1], signal.SIGKILL)
     began = time.monotonic()
     event = wait_for(group, GroupFailed)
-    assert time.monotonic() - began < 1, "by the vigil, not by a ping"
+    assert time.monotonic() - began < 30, "by the vigil, not by a ping"
     assert (event.trial_id, event.loss.rank) == (None, 1)
 
 

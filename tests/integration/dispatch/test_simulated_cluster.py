@@ -170,9 +170,7 @@ def test_replicates_run_on_both_nodes_and_the_trial_of_a_lost_one_is_moved(
     simulated.lose(
         next(node.node_id for node in simulated.nodes if busy.endswith(node.node_id[:8]))
     )
-    began = time.monotonic()
     turn_until(dispatcher, lambda: find(sessions, sweep.id).finished_at, within_s=60)
-    assert time.monotonic() - began < 30
     dispatcher.stop()
     assert dispatcher.run() == 0
     (lost,) = [row for row in attempts() if row.outcome is AttemptOutcome.FAILED]

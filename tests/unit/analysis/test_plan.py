@@ -43,7 +43,7 @@ def test_a_huge_grid_is_refused_without_expanding_it() -> None:
     began = process_time()
     with pytest.raises(QuotaError, match="64000000 combinations"):
         plan.expand(huge, nodes=[], max_points=10_000)
-    assert process_time() - began < 0.05
+    assert process_time() - began < 1
 
 
 def test_a_degree_that_no_node_has_devices_for_is_rejected_with_those_that_work() -> None:

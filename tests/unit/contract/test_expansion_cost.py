@@ -14,4 +14,4 @@ def test_a_grid_of_ten_thousand_rejections_is_judged_in_seconds() -> None:
     )
     began = process_time()
     assert len(spec.expand().rejected) == spec.num_combinations == 9990
-    assert process_time() - began < 2
+    assert process_time() - began < 10

@@ -166,7 +166,7 @@ def test_billion_points_are_counted_without_expansion() -> None:
     )
     start = time.process_time()
     assert spec.num_combinations == 2 * 2 * 2 * 64 * 1000 * 1000 * 2
-    assert time.process_time() - start < 0.01
+    assert time.process_time() - start < 1
 
 
 def test_expansion_keeps_what_divides_and_says_why_the_rest_does_not() -> None:

@@ -126,7 +126,7 @@ def test_flags_of_either_side_stand_beside_the_verdict() -> None:
     assert found.points[0].quality == ("oversubscribed",)
 
 
-def test_two_sweeps_of_ten_thousand_points_are_compared_in_two_seconds() -> None:
+def test_two_sweeps_of_ten_thousand_points_are_compared_in_seconds() -> None:
     rng = np.random.default_rng(0)
     spec = point()
     one = measured_trial(spec)
@@ -149,5 +149,5 @@ def test_two_sweeps_of_ten_thousand_points_are_compared_in_two_seconds() -> None
         )
     began = time.process_time()
     found = compared(*sides)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
     assert len(found.points) == 10_000

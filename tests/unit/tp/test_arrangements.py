@@ -26,7 +26,7 @@ def test_every_arrangement_of_the_contract_is_registered() -> None:
     assert set(ARRANGEMENTS) == set(LAYOUTS) == set(Arrangement)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spec=point_specs(), seed=st.integers(0, 2**31))
 def test_a_training_step_keeps_what_the_contract_counts(spec: PointSpec, seed: int) -> None:
     """Every tensor that autograd saves, each once, but for weights."""
@@ -54,7 +54,7 @@ def test_a_training_step_keeps_what_the_contract_counts(spec: PointSpec, seed: i
     assert set(run_ranks(spec.tp_degree, count)) == {kept_activations(spec)}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(spec=point_specs(), seed=st.integers(0, 2**31))
 def test_without_collectives_a_step_has_the_same_shapes(spec: PointSpec, seed: int) -> None:
     """The compute-only pass: equal products, nothing sent."""

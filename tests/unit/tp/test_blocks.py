@@ -38,7 +38,7 @@ def test_every_block_of_the_contract_is_registered() -> None:
     assert set(REGISTRY) == set(Block)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spec=point_specs(largest_tp_degree=8))
 def test_planned_weights_are_those_that_the_contract_counts(spec: PointSpec) -> None:
     """So FLOPs and memory, computed there, are of what runs here. Norms are left out there."""

@@ -28,12 +28,12 @@ NORMED_TOLERANCE = 1e-10
 
 
 def assert_near(actual: Tensor, expected: Tensor, *, spec: PointSpec) -> None:
-    scale = max(1e-3, float(expected.abs().max()))
+    scale = max(1.0, float(expected.abs().max()))  # what is 0 in theory is left of order 1
     tolerance = NORMED_TOLERANCE if spec.block is Block.LAYER else TOLERANCE
     torch.testing.assert_close(actual, expected, rtol=0, atol=tolerance * scale)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(spec=point_specs(), seed=st.integers(0, 2**31))
 def test_every_shard_computes_its_part_of_the_twin(spec: PointSpec, seed: int) -> None:
     """Output and input gradient whole on every rank, weight gradients by shards, copies summed."""
@@ -104,7 +104,7 @@ def check_rank(
     return [tensor.detach() for tensor in actual[:2]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(spec=point_specs(), seed=st.integers(0, 2**31))
 def test_drawn_shards_run_in_bfloat16_and_stay_finite(spec: PointSpec, seed: int) -> None:
     inputs = StepInputs.draw(spec, seed=seed, device=CPU, dtype=torch.float32)

@@ -80,7 +80,7 @@ def test_the_layer_twin_normalises_before_each_block_and_adds_after() -> None:
     torch.testing.assert_close(twin.forward(x_BSH), expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(spec=point_specs(largest_tp_degree=8, arrangements=[Arrangement.COLUMN_ROW]))
 def test_the_parts_of_all_ranks_put_together_are_the_whole(spec: PointSpec) -> None:
     """Rows of first matrices stacked, columns of second ones side by side, copies all alike."""

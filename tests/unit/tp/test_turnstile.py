@@ -36,8 +36,8 @@ def test_it_waits_for_a_late_rank(peer: subprocess.Popen[bytes], *, is_crowded: 
     counts = counts_for(2)
     ours = turnstile(counts, [os.getpid(), peer.pid], timeout_s=10, is_crowded=is_crowded)
     late = threading.Timer(0.05, counts.__setitem__, (STRIDE, 1))
-    late.start()
     began = time.monotonic()
+    late.start()
     ours.pass_together(1, where="mlp.forward")
     assert 0.03 < time.monotonic() - began < 5
     assert counts[0] == 1, "this rank has come too"

@@ -89,7 +89,7 @@ def test_no_time_at_all_is_no_measurement() -> None:
     assert measurement(question("gpt2"), LAPTOP, SPEED, time_s=5) is None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(sorted(PRESETS)), st.sampled_from(Phase))
 def test_every_preset_has_a_probe_and_a_sweep_that_can_be_measured(
     model: str, phase: Phase

@@ -179,7 +179,7 @@ def test_the_same_series_gives_the_same_verdict_bit_by_bit(
     assert judge(STEP).model_dump_json() == judge(list(STEP)).model_dump_json()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.floats(1e-100, 1e100), st.integers(0, 2**32))
 def test_the_unit_does_not_matter(scale: float, seed: int) -> None:
     values = noisy(steps((20, 1.0), (15, 1.04)), seed=seed)
@@ -191,7 +191,7 @@ def test_the_unit_does_not_matter(scale: float, seed: int) -> None:
         assert ours.p == pytest.approx(theirs.p, rel=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 30))
 def test_nights_without_a_value_in_front_only_shift_the_indices(number: int) -> None:
     missing: list[float | None] = [None] * number
@@ -203,7 +203,7 @@ def test_up_in_the_mirror_is_down() -> None:
     assert indices(detect(falling)) == indices(detect(STEP))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(AnyValue, max_size=40))
 def test_any_series_gets_a_verdict(values: list[float | None]) -> None:
     verdict = detect(values)
@@ -214,7 +214,7 @@ def test_any_series_gets_a_verdict(values: list[float | None]) -> None:
         assert values[point.index] is not None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(AnyValue, max_size=20))
 def test_any_series_can_be_replayed(values: list[float | None]) -> None:
     assert replay(values).num_nights == len(values)

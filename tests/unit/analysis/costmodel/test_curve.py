@@ -38,7 +38,7 @@ def curve(points: Points) -> TimeCurve:
     return TimeCurve.of(points, calibration="test")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(points=noisy_curves(), sizes=st.lists(st.integers(1, 1 << 36), min_size=2, max_size=8))
 def test_time_rises_with_size_and_is_never_negative(points: Points, sizes: list[int]) -> None:
     found = curve(points)
@@ -47,7 +47,7 @@ def test_time_rises_with_size_and_is_never_negative(points: Points, sizes: list[
     assert all(b >= a * (1 - 1e-9) for a, b in pairwise(times))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(noisy_curves())
 def test_a_calibrated_point_is_predicted_as_it_was_measured_within_the_noise(
     points: Points,

@@ -36,7 +36,7 @@ def test_a_measured_product_is_predicted_as_measured() -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_more_rows_never_take_less_and_nothing_takes_no_time(data: st.DataObject) -> None:
     n, k = (data.draw(st.integers(1, 1 << 15)) for _ in range(2))
     rows = sorted(data.draw(st.lists(st.integers(1, 1 << 20), min_size=2, max_size=4)))

@@ -29,7 +29,7 @@ PHRASES = [
 ]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(WORDS + PHRASES)).map(" ".join)
     | st.text()
@@ -51,7 +51,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(results=st.lists(VALUES), config=VALUES)
 def test_any_document_is_read_or_refused(results: list[object], config: object) -> None:
     for document in ({"results": results}, {"results": results, "config": config}):

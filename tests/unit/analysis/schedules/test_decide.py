@@ -135,7 +135,7 @@ def test_both_changes_of_the_clock_fire_every_night_once() -> None:
         assert fired == 6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     steps=st.lists(st.integers(1, 4 * 24 * 60), min_size=1, max_size=8),
     catch_up=st.sampled_from(CatchUp),

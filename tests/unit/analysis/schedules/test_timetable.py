@@ -69,7 +69,7 @@ def test_the_southern_half_changes_the_other_way_round() -> None:
     assert found == ["2026-10-03 15:30"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     start=st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31)),  # noqa: DTZ001 - made aware
     zone=st.sampled_from([BERLIN, "UTC", "America/New_York", "Australia/Lord_Howe"]),
@@ -89,7 +89,7 @@ def test_a_daily_time_fires_once_on_every_local_day(
     assert restarted == found[1:], "looking on from any of them finds the same"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     minutes=st.integers(0, 60 * 24 * 90),
     most=st.integers(1, 5),
