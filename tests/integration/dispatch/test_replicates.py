@@ -12,7 +12,10 @@ DIED = Loss(blame=Blame.RANK, code="rank_died", message="rank 0 died by SIGKILL"
 
 
 class Scene:
-    """Node a measures the only trial of a sweep, and node b the first of four of one replicate."""
+    """Node a measures the only trial of a sweep, and node b the first of four of one replicate.
+
+    Not a fixture: the dispatcher has to let go of its connection before its engine is disposed of.
+    """
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
