@@ -8,7 +8,7 @@ import torch
 
 from service.dispatch.placement import link_class
 from service.dispatch.spans import joined
-from tests.unit.workers.builders import ENVIRONMENT
+from tests.unit.dispatch.builders import node
 from workers.contract.group import RankSetup
 from workers.contract.hardware import Hardware, NodeFacts
 from workers.runtime import device, torch_probe
@@ -107,16 +107,5 @@ def test_a_text_that_tells_the_links_is_kept_as_it_is(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("indices", [[0, 1, 0, 1], [0, 1], [3, 7]])
 def test_gpus_of_several_hosts_are_linked_by_what_is_between_the_hosts(indices: list[int]) -> None:
     hardware = Hardware(accelerator="some GPU", memory_class_gib=24, num_devices=8, fabric="pcie")
-    nodes = [
-        NodeFacts(
-            name=name,
-            address="10.0.0.1",
-            hardware=hardware,
-            num_slots=8,
-            slot_memory_bytes=24 << 30,
-            environment=ENVIRONMENT,
-            topology=EIGHT,
-        )
-        for name in "ab"
-    ]
+    nodes = [node(hardware, name=name, topology=EIGHT) for name in "ab"]
     assert link_class(joined(nodes, link="network_100gbit"), indices) == "network_100gbit"
