@@ -52,8 +52,11 @@ def passes(name: str, length_ns: int) -> dict[Pass, Named]:
     return {kind: Named(f"{name}.{kind}", length_ns) for kind in kinds}
 
 
-FOUR_ROUNDS = 4 * 2 * 3
-"""Turns of a pair before it is judged the first time, of one step each."""
+EIGHT_ROUNDS = 8 * 2 * 3
+"""Turns of a pair in all their orders, of one step each; it is judged after four."""
+LONG_NS = 20_000_000
+"""A step that is alone in its turn."""
+EIGHT_AT_LEAST = Sampling(target_rel_ci=1e-9, min_steps=8)
 NEVER_SURE = Sampling(target_rel_ci=1e-9, max_time_s=0.1, min_steps=10)
 
 
@@ -64,19 +67,20 @@ def test_turns_are_reversed_from_round_to_round() -> None:
 
 
 def test_the_points_of_a_pair_take_turns_in_either_order_in_every_pass() -> None:
-    sampled, names = run([passes("a", 3_000_000), passes("b", 4_000_000)], {}, sampling=NEVER_SURE)
+    points: list[Steps] = [passes("a", LONG_NS), passes("b", 2 * LONG_NS)]
+    sampled, names = run(points, {}, sampling=EIGHT_AT_LEAST)
     for kind in ("clean", "split", "compute"):
-        turns = [name[0] for name in names[:FOUR_ROUNDS] if name.endswith(kind)]
-        assert "".join(turns) == "abbabaab"
+        turns = [name[0] for name in names[:EIGHT_ROUNDS] if name.endswith(kind)]
+        assert "".join(turns) == "abbabaab" + "baababba"
     first, second = sampled.passes
     assert len(first[Pass.CLEAN].step_ns) == len(second[Pass.CLEAN].step_ns)
-    assert set(second[Pass.CLEAN].step_ns) == {4_000_000}
+    assert set(second[Pass.CLEAN].step_ns) == {2 * LONG_NS}
 
 
 def test_each_point_of_a_pair_comes_as_often_after_itself_and_after_the_other() -> None:
     """What a turn finds in the caches is what the one before it left there."""
-    _, names = run([passes("a", 1_000_000), passes("b", 1_000_000)], {}, sampling=NEVER_SURE)
-    turns = [*names[:FOUR_ROUNDS], names[0]]
+    _, names = run([passes("a", LONG_NS), passes("b", LONG_NS)], {}, sampling=EIGHT_AT_LEAST)
+    turns = [*names[:EIGHT_ROUNDS], names[0]]
     for kind in ("clean", "split", "compute"):
         after = Counter(
             (turn[0], "itself" if turn[0] == before[0] else "other")
@@ -85,6 +89,15 @@ def test_each_point_of_a_pair_comes_as_often_after_itself_and_after_the_other() 
         )
         assert after["a", "itself"] == after["b", "itself"]
         assert after["a", "other"] == after["b", "other"]
+
+
+def test_the_first_turn_after_the_control_is_of_either_point_of_a_pair() -> None:
+    """What comes then takes longer than the same thing later."""
+    control = {Pass.CONTROL_GEMM: Named("gemm", 300_000)}
+    points: list[Steps] = [passes("a", LONG_NS), passes("b", LONG_NS)]
+    _, names = run(points, control, sampling=Sampling(target_rel_ci=1e-9, min_steps=40))
+    firsts = [turn[0] for before, turn in pairwise(names) if before == "gemm" != turn]
+    assert "".join(firsts) == "babababab"
 
 
 def test_a_pair_is_never_judged_between_its_rounds() -> None:
