@@ -11,7 +11,6 @@ over all parts of all pairs that are judged together. Where nothing differs, tha
 of a single false call among all of them. "Same" needs the whole interval within the tolerance.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, log1p, sqrt
@@ -24,7 +23,7 @@ from service.analysis.comparison import LARGEST_DETECTABLE, Verdict, adjust, cla
 from service.analysis.interval import Estimate, errors_to_detect, estimate
 from service.analysis.spread import standard_deviation
 from service.analysis.summary import TrialSummary
-from workers.contract.axes import Pass
+from service.analysis.turns import TurnRatios, in_step
 
 DEFAULT_PAIR_TOLERANCE = 0.02
 """Turns within a group are compared more finely than groups with one another."""
@@ -78,32 +77,32 @@ def judge_pairs(
 
 def ratios_of(first: TrialSummary, second: TrialSummary) -> dict[str, float]:
     """Ratio of each part that both points have, in one group; a rank alone has the step only."""
-    ratios = {STEP: second.step_time_us / first.step_time_us}
-    if all(one.compute_time_us == one.step_time_us for one in (first, second)):
+    turns = second.turns or _of_medians(first, second)
+    ratios = {STEP: turns.step_time}
+    if turns.compute is None:
         return ratios
-    ratios[COMPUTE] = second.compute_time_us / first.compute_time_us
-    change_us = second.exposed_communication_us - first.exposed_communication_us
+    ratios[COMPUTE] = turns.compute
+    # Of a difference there is no ratio of steps, but what its two terms changed by.
+    change_us = (turns.step_time - 1) * first.step_time_us
+    change_us -= (turns.compute - 1) * first.compute_time_us
     ratios[EXPOSED] = max(1 + change_us / first.step_time_us, SMALLEST_RATIO)
-    before, after = _wires(first), _wires(second)
-    ratios |= {name: after[name] / before[name] for name in before if name in after}
-    return ratios
+    return ratios | turns.wires
 
 
-def _wires(summary: TrialSummary) -> dict[str, float]:
-    """Wire time of each collective by operation and place; the second of a kind is numbered.
+def _of_medians(first: TrialSummary, second: TrialSummary) -> TurnRatios:
+    """What is left of pairs that were stored without the ratios of their turns."""
+    before, after = _wires_us(first), _wires_us(second)
+    is_alone = all(one.compute_time_us == one.step_time_us for one in (first, second))
+    return TurnRatios(
+        step_time=second.step_time_us / first.step_time_us,
+        compute=None if is_alone else second.compute_time_us / first.compute_time_us,
+        wires={name: after[name] / before[name] for name in before if name in after},
+    )
 
-    One that runs under compute has no time in the step, and what it takes alone is no part of it.
-    """
-    seen: Counter[str] = Counter()
-    wires = {}
-    for item in summary.collectives:
-        if item.timed_in is not Pass.SPLIT:
-            continue
-        name = f"{item.op} {item.where}"
-        seen[name] += 1
-        if item.time_us > 0:
-            wires[name if seen[name] == 1 else f"{name} {seen[name]}"] = item.time_us
-    return wires
+
+def _wires_us(summary: TrialSummary) -> dict[str, float]:
+    named = in_step(summary.collectives)
+    return {name: item.time_us for name, item in named.items() if item.time_us > 0}
 
 
 def _by_part(groups: Groups) -> Mapping[str, list[float]]:

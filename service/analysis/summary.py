@@ -4,26 +4,19 @@ A group is as slow as its slowest rank, so each step counts with its slowest ran
 median over the steps of its pass (MEASURING: per step the maximum over ranks, then the median).
 """
 
-from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from service.analysis.control import ControlSummary, control_time
-from service.errors import ServiceError
+from service.analysis.steps import EmptyTrialError, compute_ns, slowest, slowest_ns
+from service.analysis.turns import TurnRatios, turn_ratios
 from workers.contract.axes import Collective, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
 from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe
-from workers.contract.trial import CollectiveTiming, PassSamples, TrialResult
-
-
-class EmptyTrialError(ServiceError):
-    """A trial without usable samples: a success without numbers is not a success."""
-
-    code = "empty_trial"
-    title = "The trial has no samples"
+from workers.contract.trial import CollectiveTiming, TrialResult
 
 
 class CollectiveSummary(Frozen):
@@ -71,6 +64,8 @@ class TrialSummary(Frozen):
     work itself, median over the steps of the split pass."""
     control: ControlSummary | None = None
     """None for a trial that had none."""
+    turns: TurnRatios | None = None
+    """Of the second point of a pair: what its steps took over the first's, turn by turn."""
 
     @property
     def is_overlapped(self) -> bool:
@@ -115,14 +110,17 @@ def share_of_communication(*, step_us: float, compute_us: float) -> float:
     return (step_us - compute_us) / step_us
 
 
-def summarise(result: TrialResult) -> TrialSummary:
-    """Take each step's slowest rank, then medians. EmptyTrialError where there is nothing."""
-    clean, forward = _slowest(result, Pass.CLEAN)
+def summarise(result: TrialResult, *, beside: TrialResult | None = None) -> TrialSummary:
+    """Take each step's slowest rank, then medians. EmptyTrialError where there is nothing.
+
+    `beside` is the first point of a pair, with which the result's own took turns.
+    """
+    clean, forward = slowest(result, Pass.CLEAN)
     step_us = _median_us(clean)
     split_us = step_us
     in_step = [timing for timing in result.collectives if timing.timed_in is Pass.SPLIT]
     if in_step or Pass.SPLIT in result.samples:
-        split_us = _median_us(_slowest(result, Pass.SPLIT)[0])
+        split_us = _median_us(slowest(result, Pass.SPLIT)[0])
     collectives = tuple(_collective(timing) for timing in result.collectives)
     low, high = np.quantile(clean, (0.1, 0.9)) / 1e3
     return TrialSummary(
@@ -142,27 +140,8 @@ def summarise(result: TrialResult) -> TrialSummary:
         collectives=collectives,
         idle_shares=_idle_shares(result),
         control=_control(result),
+        turns=None if beside is None else turn_ratios(beside, result),
     )
-
-
-def slowest_rank_steps_ns(ranks: Sequence[PassSamples]) -> tuple[int, ...]:
-    """Each step of one pass as the group saw it: the longest over ranks."""
-    return tuple(max(steps) for steps in zip(*(rank.step_ns for rank in ranks), strict=True))
-
-
-def _slowest(result: TrialResult, which: Pass) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Step and its forward part, both of the rank that was slowest in that step."""
-    ranks = result.samples.get(which, ())
-    lengths = {len(rank.step_ns) for rank in ranks} | {len(rank.forward_ns) for rank in ranks}
-    if len(lengths) != 1 or 0 in lengths:
-        msg = f"the {which} pass needs the same number of steps, at least 1, on every rank; "
-        raise EmptyTrialError(msg + f"found {sorted(lengths)} on {len(ranks)} ranks")
-    steps = np.array([rank.step_ns for rank in ranks], dtype=np.int64)
-    if steps.min() <= 0:
-        raise EmptyTrialError(f"the {which} pass has a step of {steps.min()} ns")
-    forward = np.array([rank.forward_ns for rank in ranks], dtype=np.int64)
-    slowest = steps.argmax(axis=0), np.arange(steps.shape[1])
-    return steps[slowest], forward[slowest]
 
 
 def _enqueue_time_us(result: TrialResult) -> float | None:
@@ -172,7 +151,7 @@ def _enqueue_time_us(result: TrialResult) -> float | None:
 
 def _control(result: TrialResult) -> ControlSummary | None:
     times = {
-        kind: control_time(slowest_rank_steps_ns(result.samples[kind]))
+        kind: control_time(slowest_ns(result.samples[kind]))
         for kind in (Pass.CONTROL_GEMM, Pass.CONTROL_COLLECTIVE)
         if kind in result.samples
     }
@@ -193,26 +172,15 @@ def _compute_time_us(result: TrialResult, step_us: float) -> float:
         case GemmProbe() | CopyProbe():
             return step_us
         case PointSpec():
-            return step_us if result.point.tp_degree == 1 else _median_us(_compute(result))
+            return step_us if result.point.tp_degree == 1 else _median_us(compute_ns(result))
         case _:
             assert_never(result.point)
-
-
-def _compute(result: TrialResult) -> NDArray[np.int64]:
-    """Each compute-only step of the slowest rank.
-
-    Ranks that work one after the other do not all at once what they do in turn, on a host whose
-    cores or memory they share: of them, what each worked in a step with spans, added up.
-    """
-    if result.busy_ns:
-        return np.array([sum(ranks) for ranks in zip(*result.busy_ns, strict=True)], dtype=np.int64)
-    return _slowest(result, Pass.COMPUTE)[0]
 
 
 def _idle_shares(result: TrialResult) -> tuple[float, ...]:
     if not result.busy_ns:
         return ()
-    steps, _ = _slowest(result, Pass.SPLIT)
+    steps, _ = slowest(result, Pass.SPLIT)
     return tuple(float(np.median(1 - np.array(busy) / steps)) for busy in result.busy_ns)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from service.analysis.summary import EmptyTrialError
+from service.analysis.steps import EmptyTrialError
 from service.dispatch.identity import Owner
 from service.dispatch.outcomes import Measured, Outcome, Spoiled, Stopped
 from service.dispatch.placement import offer_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from service.analysis.summary import slowest_rank_steps_ns
+from service.analysis.steps import slowest_ns
 from service.reports.result import RankSamples, ResultReport, TrialReport
 from service.store.results import MeasuredTrial
 from workers.contract.axes import Pass
@@ -28,7 +28,7 @@ def with_trials(
     steps = [
         ns / 1e3
         for trial in trials
-        for ns in slowest_rank_steps_ns(given.get(trial.id, {}).get(Pass.CLEAN, ()))
+        for ns in slowest_ns(given.get(trial.id, {}).get(Pass.CLEAN, ()))
     ]
     return result.model_copy(
         update={"trials": shown, "samples_us": None if samples is None else tuple(steps)}

@@ -97,7 +97,7 @@ def complete(session: Session, lease: Lease, result: TrialResult) -> None:
     Of a pair, both points' results.
     """
     summary = summarise(result)
-    pair_summary = None if result.pair is None else summarise(result.pair)
+    pair_summary = None if result.pair is None else summarise(result.pair, beside=result)
     sweep_changes.lock_sweep(session, lease.sweep_id)
     ending.end(session, lease, state=TrialState.SUCCEEDED, outcome=AttemptOutcome.SUCCEEDED)
     recording.record(session, lease, result, summary=summary)

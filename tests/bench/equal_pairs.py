@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from service.analysis.summary import TrialSummary, summarise
+from service.analysis.turns import TurnRatios
 from service.store.results import MeasuredTrial
 from tests.bench.planted_rank import Plant, PlantedRank
 from tests.bench.ratios import say
@@ -143,8 +144,16 @@ def both(
     first = f"{series}-{block_of(told.point).batch}-first"
     second = f"{series}-{block_of(told.point).batch}-second"
     return (
-        as_stored(result, told, point_id=first, paired_with=None, series=series, node=node),
-        as_stored(result.pair, told, point_id=second, paired_with=first, series=series, node=node),
+        as_stored(result, told, point_id=first, series=series, node=node),
+        as_stored(
+            result.pair,
+            told,
+            point_id=second,
+            paired_with=first,
+            beside=result,
+            series=series,
+            node=node,
+        ),
     )
 
 
@@ -153,11 +162,12 @@ def as_stored(
     told: TrialOrder,
     *,
     point_id: str,
-    paired_with: str | None,
     series: int,
     node: NodeFacts,
+    paired_with: str | None = None,
+    beside: TrialResult | None = None,
 ) -> MeasuredTrial:
-    """One point of it."""
+    """One point of it; the second of the pair beside the first."""
     return MeasuredTrial(
         id=told.trial_id,
         point_id=point_id,
@@ -174,7 +184,7 @@ def as_stored(
         link_class=result.link_class,
         node=result.node,
         environment=result.environment,
-        summary=summarise(result),
+        summary=summarise(result, beside=beside),
         quality=result.quality,
         stop_rule=result.stop_rule,
         num_warmup_steps=result.num_warmup_steps,
@@ -207,15 +217,16 @@ def halved(pair: Pair, *, compute: float) -> Pair:
 
 
 def _halved(first: TrialSummary, second: TrialSummary, *, compute: float) -> TrialSummary:
-    def between(one: float, other: float) -> float:
-        return float((one * other) ** 0.5)
-
-    quiet_us = between(first.compute_time_us, second.compute_time_us)
-    added_us = quiet_us * compute
-    collectives = tuple(
-        after.model_copy(update={"time_us": between(before.time_us, after.time_us)})
-        for before, after in zip(first.collectives, second.collectives, strict=True)
+    """Paired verdicts look at the ratios of turns alone."""
+    turns = second.turns
+    assert turns is not None
+    assert turns.compute is not None
+    quiet = turns.compute**0.5
+    added = quiet * compute
+    added_to_step = added * first.compute_time_us / first.step_time_us
+    ratios = TurnRatios(
+        step_time=turns.step_time**0.5 + added_to_step,
+        compute=quiet + added,
+        wires={name: ratio**0.5 for name, ratio in turns.wires.items()},
     )
-    step_us = between(first.step_time_us, second.step_time_us) + added_us
-    update = {"step_time_us": step_us, "compute_time_us": quiet_us + added_us}
-    return second.model_copy(update={**update, "collectives": collectives})
+    return second.model_copy(update={"turns": ratios})

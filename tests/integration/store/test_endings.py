@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from service.analysis.summary import EmptyTrialError
+from service.analysis.steps import EmptyTrialError
 from service.errors import LeaseLostError
 from service.store import points, queue, results
 from service.store.engine import Sessions

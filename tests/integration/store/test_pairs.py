@@ -88,6 +88,7 @@ def test_both_points_have_their_own_results_and_samples(
         for trial in trials:
             (own, *_) = samples.find(session, trial.id, trial.point_id)[Pass.CLEAN]
             assert (own.step_ns[0] == 4000) == (trial.paired_with is not None)
+            assert (trial.summary.turns is None) == (trial.paired_with is None)
             assert len(samples.collectives(session, trial.id, trial.point_id)) == 1
     first, second = shown[:2]
     assert (first.paired_with, second.paired_with) == (None, first.id)

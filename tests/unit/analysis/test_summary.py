@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.analysis.summary import EmptyTrialError, slowest_rank_steps_ns, summarise
+from service.analysis.steps import EmptyTrialError, slowest_ns
+from service.analysis.summary import summarise
 from tests.unit.analysis.trials import point, steps, timing, trial
 from workers.contract.axes import Pass
 from workers.contract.trial import PassSamples, TrialResult
@@ -30,7 +31,7 @@ def test_a_step_lasts_as_long_as_its_slowest_rank() -> None:
     summary = summarise(two_ranks())
     assert (summary.step_time_us, summary.min_us, summary.num_steps) == (1.5, 1.0, 3)
     assert summary.compute_time_us == pytest.approx(0.75)
-    assert slowest_rank_steps_ns(two_ranks().samples[Pass.CLEAN]) == (1000, 2000, 1500)
+    assert slowest_ns(two_ranks().samples[Pass.CLEAN]) == (1000, 2000, 1500)
 
 
 def test_forward_and_backward_come_from_the_rank_that_was_slowest_in_the_step() -> None:
