@@ -11,6 +11,7 @@ product's own ranks, summaries and verdicts:
 - 60 pairs with 10 % more work planted in the compute of the second, and 60 with a delay planted in
   its forward collective. Goal: found in at least 95 % within 30 s a pair, and no other part blamed.
 - The measured noise of 60 of the equal pairs, halved, with 5 % planted in compute. Goal: 95 %.
+- To which side the equal pairs lean, and how likely that is by chance alone.
 - The change that would be found with 95 % probability, over seconds of measuring; unpaired too.
 
 All of a series, equal and planted, is measured in the same sets of processes, in an order of its
@@ -33,6 +34,7 @@ from statistics import median
 from scipy.special import betaincinv
 
 from service.analysis.comparison import Verdict
+from service.analysis.self_check import SamePair, check
 from service.reports import comparison, pairs
 from service.reports.compared import ComparedPoint
 from service.reports.pairs import MOVED, PairReport
@@ -137,6 +139,27 @@ def report_false(series: Sequence[Series]) -> bool:
     return max(bounds.values()) <= MOST_FALSE
 
 
+def report_lean(series: Sequence[Series], kind: Kind) -> None:
+    """Print to which side equal pairs lean: turns that are not equal would show here."""
+    found = [judge_paired(pair) for pair in pairs_of(series, kind)]
+    ratios = [one.parts[0].ratio for one in found]
+    lean = check(
+        [
+            SamePair(ratio=ratio, verdict=one.verdict, num_groups=one.num_groups)
+            for ratio, one in zip(ratios, found, strict=True)
+        ]
+    )
+    say(
+        "honesty",
+        what="lean",
+        seconds_per_pair=round(median(map(seconds, pairs_of(series, kind))), 1),
+        pairs=len(found),
+        median_step_ratio=round(median(ratios), 4),
+        share_slower=lean.share_slower,
+        p=lean.p_one_sided,
+    )
+
+
 def report_power(part: str, kind: Kind, series: Sequence[Series]) -> bool:
     """Print how often what was planted is found, by turns and between series of processes."""
     planted = pairs_of(series, kind)
@@ -228,6 +251,7 @@ def main() -> int:
     size = QUICK if parser.parse_args().quick else LONG
     series = measure(size)
     for kind in (BRIEF, Kind(Plant.NOTHING)):
+        report_lean(series, kind)
         report_detectable(series, kind)
     goals = [
         report_false(series),
