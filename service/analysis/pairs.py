@@ -1,9 +1,10 @@
 """Which of two points that took turns in one group is faster, and which part of the step makes it.
 
 The unit is the group, one set of processes: each gives one ratio, second point over first, for the
-step and for each part of it. What slows the whole group down falls on both points and drops out, so
-that ratios of groups spread far less than their times. Over groups the interval is that of any
-other figure, Student's t on the logarithms below ten.
+step and for each part of it, the median over twin steps (`service.analysis.turns`). What slows the
+whole group down, or a moment of it, falls on both points and drops out, so that ratios of groups
+spread far less than their times. Over groups the interval is that of any other figure, Student's t
+on the logarithms below ten.
 
 A part is called faster or slower only where its interval clears the tolerance *and* it stays among
 the findings when at most FALSE_CLAIMS of them may be false (Benjamini and Hochberg 1995), counted

@@ -41,8 +41,8 @@ class PartReport(Frozen):
         "operation and place."
     )
     ratio: float = Field(
-        description="Median over groups of the ratio in each; of exposed communication 1 plus its "
-        "change over the first point's step."
+        description="Median over groups of the ratio in each, which is the median over its twin "
+        "steps; of exposed communication 1 plus its change over the first point's step."
     )
     ci_low: float | None = Field(description="95 % interval over groups; null with one.")
     ci_high: float | None
