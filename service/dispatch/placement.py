@@ -8,6 +8,7 @@ from typing import Literal
 
 from service.store.leases import Lease, Offer
 from workers.contract.axes import GroupKind
+from workers.contract.errors import TopologyError
 from workers.contract.hardware import NodeFacts
 from workers.contract.topology import parse_topology
 
@@ -83,14 +84,21 @@ def cpus_per_rank(*, num_cpus: float, num_ranks: int) -> float:
 
 
 def link_class(facts: NodeFacts, device_indices: Sequence[int]) -> str:
-    """The worst link among the devices that ran; on a CPU the host's memory."""
+    """The worst link among the devices that ran; on a CPU the host's memory.
+
+    The node's fabric where the matrix does not hold them, as with several parts of one GPU: what
+    was measured is not lost for want of a better name.
+    """
     if device_kind(facts) == "cpu":
         return facts.hardware.fabric
     if len(device_indices) < 2:  # noqa: PLR2004 - a link has two ends
         return "none"
     if not facts.topology:
         return facts.hardware.fabric
-    link = parse_topology(facts.topology).worst_link(tuple(device_indices))
+    try:
+        link = parse_topology(facts.topology).worst_link(tuple(device_indices))
+    except TopologyError:
+        return facts.hardware.fabric
     return re.sub(r"[^a-z0-9]+", "_", link.lower()).strip("_") or facts.hardware.fabric
 
 

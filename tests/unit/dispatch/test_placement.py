@@ -76,6 +76,16 @@ def test_the_link_class_is_the_worst_link_of_the_devices_that_ran(
     assert link_class(node(GPU, topology=MATRIX), indices) == link
 
 
+@pytest.mark.parametrize(
+    ("matrix", "indices"), [(MATRIX, [0, 3]), (MATRIX, [1, 1]), ("no matrix", [0, 1])]
+)
+def test_devices_that_the_matrix_does_not_hold_are_linked_by_the_nodes_fabric(
+    matrix: str, indices: list[int]
+) -> None:
+    """Two parts of one GPU have one number; what ran there must not be lost for its name."""
+    assert link_class(node(GPU, topology=matrix), indices) == GPU.fabric
+
+
 def test_ranks_on_a_cpu_talk_through_its_memory() -> None:
     assert link_class(node(CPU), [0, 1]) == "host_memory"
     assert [device_kind(node(hardware)) for hardware in (CPU, GPU)] == ["cpu", "cuda"]
