@@ -82,9 +82,10 @@ inputs_of() { # what the environment is made from; another answer means: install
 }
 
 ensure_environment() { # runtime | test
-  local purpose=$1 flavour
+  local purpose=$1 flavour python
+  python=$(find_python) || exit 1 # it has said why
   flavour=$(torch_flavour)
-  make_venv "$(find_python)"
+  make_venv "$python"
   local stamp=.venv/.installed-$purpose
   if [ "$(cat "$stamp" 2>/dev/null)" = "$(inputs_of "$purpose" "$flavour")" ]; then
     say "the environment is as it should be, nothing to install"
@@ -108,4 +109,8 @@ ensure_environment() { # runtime | test
 
 ensure_network_tools() { # ip and tc, for what needs network namespaces; false where they cannot be had
   command -v ip >/dev/null && command -v tc >/dev/null || apt_install iproute2
+}
+
+ensure_compiler() { # a test preloads a library of its own; false where there is no compiler to be had
+  command -v cc >/dev/null || { apt_install gcc && apt_install libc6-dev; }
 }

@@ -18,6 +18,10 @@ from service.store import schema
 from service.store.engine import Sessions, create_engine
 from service.store.models.declarative import Rows
 
+# Tests act on no service and no database that is somebody's.
+for _name in [name for name in os.environ if name.startswith("TPSWEEP_")]:
+    del os.environ[_name]
+
 # Read once, when Ray's library is loaded, and good for every cluster that a test process starts.
 os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
 

@@ -63,7 +63,7 @@ class Client:
 
     def command(self, *words: str) -> Any:  # noqa: ANN401 - JSON
         """What `tpsweep … --json` prints of this service last."""
-        environment = os.environ | {"TPSWEEP_URL": self.address}
+        environment = without_settings() | {"TPSWEEP_URL": self.address}
         done = subprocess.run(
             [Path(sys.executable).with_name("tpsweep"), *words, "--json"],
             env=environment,
@@ -79,14 +79,21 @@ class Client:
 JSON = "application/json"
 
 
+def without_settings() -> dict[str, str]:
+    """Our environment, but for what points at somebody's service or database."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TPSWEEP_")}
+
+
 @contextmanager
 def running_service(home: Path, **settings: str) -> Iterator[Client]:
     """Migrate, start both processes, wait until a node is there; stop them at the end."""
     port = free_port()
-    environment = os.environ | {"TPSWEEP_HOME": str(home), "TPSWEEP_PORT": str(port)} | settings
+    own = {"TPSWEEP_HOME": str(home), "TPSWEEP_PORT": str(port)}
+    environment = without_settings() | own | settings
     tpsweep = Path(sys.executable).with_name("tpsweep")
     subprocess.run([tpsweep, "db", "upgrade"], env=environment, check=True, capture_output=True)
-    with (home / "service.log").open("w") as log:
+    told = home / "service.log"
+    with told.open("w") as log:
         processes = [
             subprocess.Popen(
                 [sys.executable, "-m", module], env=environment, stdout=log, stderr=log
@@ -95,17 +102,22 @@ def running_service(home: Path, **settings: str) -> Iterator[Client]:
         ]
     client = Client(port)
     try:
-        _wait_for_a_node(client, processes)
+        _wait_for_a_node(client, processes, told)
         yield client
     finally:
         client.close()
         for process in processes:
             process.send_signal(signal.SIGTERM)
-        for process in processes:
-            process.wait(PATIENCE_S)
+        try:
+            for process in processes:
+                process.wait(PATIENCE_S)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
 
 
-def _wait_for_a_node(client: Client, processes: list[subprocess.Popen[bytes]]) -> None:
+def _wait_for_a_node(client: Client, processes: list[subprocess.Popen[bytes]], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if any(process.poll() is not None for process in processes):
@@ -116,4 +128,4 @@ def _wait_for_a_node(client: Client, processes: list[subprocess.Popen[bytes]]) -
         except httpx2.HTTPError:
             pass
         time.sleep(0.1)
-    raise RuntimeError("the service did not come up; see service.log in its home")
+    raise RuntimeError(f"the service did not come up: {log.read_text()[-2000:]}")

@@ -21,9 +21,7 @@ MEANINGS = {
     "low_priority": "the ranks' processes were niced: anything else on the host took their core",
     "kv_heads_replicated": "key-value heads are copied on several ranks: their work does not "
     "shrink with tp_degree",
-    "unstable": "steps of one trial differ widely: read the median with care",
     "throttled": "the device ran below its clock for heat or power: another day may be faster",
-    "functional_only": "ranks shared one device: shows that it works, not how fast",
     "perturbed": "taking spans slowed the step by more than 5 %: wire and wait are rough",
     "proof_reduced": "proved on a smaller shape of the same ratios: the full one did not fit",
     "single_replicate": "one set of processes says nothing about its spread: no interval",

@@ -16,8 +16,9 @@ NUM_DRAWS = 1000
 REPLICATES = (3, 5, 10)
 
 
-def main() -> None:
-    """Print one line for each."""
+def main() -> int:
+    """Print one line for each; 0 where all are good."""
+    are_good = []
     for scenario in SCENARIOS:
         for num_replicates in REPLICATES:
             rng = np.random.default_rng(num_replicates)
@@ -25,9 +26,11 @@ def main() -> None:
             for question, crossings in zip(
                 ("compute overtakes", "two ranks pay"), zip(*found, strict=True), strict=True
             ):
-                line = _line(crossings, scenario.machine.break_even)
+                line, is_good = _line(crossings, scenario.machine.break_even)
+                are_good.append(is_good)
                 sys.stdout.write(f"{scenario.name}, {num_replicates}, {question}: {line}\n")
                 sys.stdout.flush()
+    return 0 if all(are_good) else 1
 
 
 def _both(
@@ -37,13 +40,14 @@ def _both(
     return compute_overtakes(seen.two), pays_from(seen.two, smaller_degree=seen.alone)
 
 
-def _line(crossings: tuple[Crossing | None, ...], truth: float) -> str:
+def _line(crossings: tuple[Crossing | None, ...], truth: float) -> tuple[str, bool]:
     claims = [found for found in crossings if found and found.outcome is not Outcome.CANNOT_TELL]
     held = float(np.mean([holds(found, truth) for found in claims]))
     silent = 1 - len(claims) / len(crossings)
-    verdict = "good" if 0.93 <= held <= 0.97 else "BAD"
-    return f"holds {truth:.1f} in {held:.1%}, cannot tell {silent:.1%} {verdict}"
+    is_good = 0.93 <= held <= 0.97
+    verdict = "good" if is_good else "BAD"
+    return f"holds {truth:.1f} in {held:.1%}, cannot tell {silent:.1%} {verdict}", is_good
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

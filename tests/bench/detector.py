@@ -207,7 +207,7 @@ def missed_goals(item: Row, milliseconds: float) -> Iterator[str]:
         if item.recall[name] < least:
             yield f"recall below {least} for {name}"
     for name in ALTERNATIVES.keys() - {"2 %", "drift"}:
-        if item.delay[name] > (5 if name == "3 %" else 7):
+        if not item.delay[name] <= (5 if name == "3 %" else 7):  # NaN where none was found
             yield f"delay of {name}"
     if milliseconds > 10:
         yield "more than 10 ms for a series of 200"

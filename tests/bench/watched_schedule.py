@@ -13,7 +13,6 @@ import base64
 import copy
 import hmac
 import json
-import os
 import random
 import subprocess
 import sys
@@ -29,14 +28,14 @@ from typing import Any
 
 import psutil
 
-from tests.service_process import PATIENCE_S, Client, running_service
+from tests.processes import RANK
+from tests.service_process import PATIENCE_S, Client, running_service, without_settings
 from tests.unit.cli.fake_server import FakeServer, Reply, serving
 
 HOOK = "POST /hook"
 NAME = "nightly"
 MEASURED, IMPORTED_NIGHTS, QUIET_NIGHTS = 6, 24, 2
 FEWEST_SLOW_NIGHTS, MOST_SLOW_NIGHTS, MOST_NIGHTS_AFTER = 8, 14, 20
-RANK = "ray::RankActor"
 STARTING = f"{RANK}.__init__"
 STOLEN_S, LEFT_S = 0.006, 0.002
 """By turns; the steps take longer than what is left, so that none is spared."""
@@ -56,7 +55,7 @@ NETWORKS = {"TPSWEEP_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 def watching(home: Path) -> Iterator[None]:
     process = subprocess.Popen(
         [sys.executable, "-m", "service.watch"],
-        env=os.environ | NETWORKS | {"TPSWEEP_HOME": str(home)},
+        env=without_settings() | NETWORKS | {"TPSWEEP_HOME": str(home)},
         stderr=subprocess.DEVNULL,
     )
     try:

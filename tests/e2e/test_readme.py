@@ -32,7 +32,10 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
             yield {**variables, "TPSWEEP_URL": url}
         finally:
             up.send_signal(signal.SIGINT)
-            assert up.wait(40) == 0, (tmp_path / "up.log").read_text()
+            try:
+                assert up.wait(40) == 0, (tmp_path / "up.log").read_text()
+            finally:
+                up.kill()
     assert processes_of(home) == []
 
 

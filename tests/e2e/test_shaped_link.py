@@ -14,6 +14,7 @@ from tests.e2e.isolation import ROOT, processes_of
 from tests.integration.dispatch.ray_session import alive
 from tests.shaped_link import sweeper
 from tests.shaped_link.hosts import obstacle
+from tests.waiting import wait_until
 
 OBSTACLE = obstacle()
 pytestmark = [
@@ -31,7 +32,6 @@ from pathlib import Path
 from tests.shaped_link.hosts import two_hosts
 with two_hosts(Path(sys.argv[1])) as hosts:
     subprocess.Popen(hosts.on(1, "sleep", "600"))
-    time.sleep(0.3)
     print(*hosts.namespaces, hosts.folder, flush=True)
     time.sleep(600)
 """
@@ -44,6 +44,7 @@ def test_a_killed_demo_leaves_no_namespace_and_no_process(tmp_path: Path) -> Non
         assert demo.stdout is not None
         first, second, folder = demo.stdout.readline().split()
         assert {first, second} <= set(sweeper.known())
+        wait_until(lambda: sweeper.pids_in(second), within_s=20)
         (held,) = sweeper.pids_in(second)
         demo.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 20

@@ -7,9 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-START_IN_OWN_SESSION = "import subprocess, sys; subprocess.Popen(sys.argv[1:], process_group=0)"
-
-
 TIDY_UP = (
     "import pathlib, sys, time; sys.stdin.read(); time.sleep(.2); pathlib.Path(sys.argv[1]).touch()"
 )

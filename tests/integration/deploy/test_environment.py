@@ -30,7 +30,7 @@ class Checkout:
         return done.stdout
 
     def attempt(
-        self, purpose: str, *, refuses: str = "", path: str | None = None
+        self, purpose: str, *, refuses: str = "", path: str | None = None, python: str = str(FAKE)
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [
@@ -46,7 +46,7 @@ class Checkout:
             text=True,
             env={
                 "PATH": path or os.environ["PATH"],
-                "PYTHON": str(FAKE),
+                "PYTHON": python,
                 "FAKE_PYTHON": str(FAKE),
                 "FAKE_LOG": str(self.path / "log"),
                 "FAKE_REFUSES": refuses,
@@ -67,6 +67,22 @@ def checkout(tmp_path: Path) -> Checkout:
     shutil.copytree(ROOT / "deploy", path / "deploy")
     shutil.copy(ROOT / "pyproject.toml", path)
     return Checkout(path)
+
+
+def test_a_machine_without_python_is_told_so_and_keeps_what_it_has(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("bash", "rm"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (checkout.path / ".venv").mkdir()
+    done = checkout.attempt("test", path=str(tools), python="")
+    assert done.returncode == 1
+    assert [line for line in done.stderr.splitlines() if line.startswith("failed:")] == [
+        "failed: no Python 3.11 or newer found; install one, or name it: PYTHON=/path/to/python3"
+    ]
+    assert (checkout.path / ".venv").exists()
 
 
 def test_bare_machine_gets_pip_torch_then_the_rest(checkout: Checkout) -> None:

@@ -21,7 +21,7 @@ def compared(verdict: str) -> Reply:
         "baseline": {"step_time_us": 100},
         "candidate": {"step_time_us": 120},
     }
-    point: dict[str, object] = {**ratio, **sides, "spec": spec(), "quality": ["unstable"]}
+    point: dict[str, object] = {**ratio, **sides, "spec": spec(), "quality": ["busy_host"]}
     return Reply(
         {
             "overall": ratio,

@@ -26,7 +26,7 @@ def test_results_fit_a_narrow_terminal_and_explain_their_marks(
     noisy = result(
         tp_degree=2,
         step_us=123456,
-        quality=["unstable", "exposed_not_resolved"],
+        quality=["busy_host", "exposed_not_resolved"],
         quality_notes=["unstable: read with care"],
     )
     fake.on("GET /v1/results", Reply(page(result(step_us=123456), noisy)))

@@ -45,6 +45,7 @@ def test_a_rank_that_hears_no_dispatcher_ends_itself(tmp_path: Path) -> None:
     assert code == 1
 
 
+@pytest.mark.slow
 def test_renewing_the_lease_keeps_an_idle_rank_alive(tmp_path: Path) -> None:
     body = "for _ in range(12):\n    limit.renew_lease(4)\n    time.sleep(0.5)\n"
     assert run(body, tmp_path / "rank.stacks")[0] == 0
@@ -55,6 +56,7 @@ def test_renewing_the_lease_does_not_extend_the_trial(tmp_path: Path) -> None:
     assert run(body, tmp_path / "rank.stacks")[0] == 1
 
 
+@pytest.mark.slow
 def test_a_finished_trial_is_no_longer_limited(tmp_path: Path) -> None:
     body = "limit.begin_trial(2)\nlimit.end_trial()\ntime.sleep(2.5)\n"
     assert run(body, tmp_path / "rank.stacks")[0] == 0

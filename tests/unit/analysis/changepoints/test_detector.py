@@ -163,11 +163,12 @@ def test_what_is_older_than_a_replay_looks_back_stays_as_it_was_told() -> None:
 
 
 def test_what_is_withdrawn_stays_visible() -> None:
-    values = noisy(steps((40, 100.0), (4, 106.0), (60, 100.0)), seed=15)
+    values = noisy(steps((25, 100.0), (5, 104.0), (25, 100.5)), seed=8)
     told = replay(values)
     gone = [point for point in told.change_points if point.withdrawn_night is not None]
     kept = [point for point in told.change_points if point.withdrawn_night is None]
     assert [point.index for point in kept] == indices(detect(values))
+    assert [(point.index, point.withdrawn_night) for point in gone] == [(25, 54), (30, 54)]
     for point in gone:
         assert f"withdrawn on night {point.withdrawn_night}" in " ".join(told.reasons)
 
