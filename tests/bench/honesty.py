@@ -27,7 +27,7 @@ Takes about 80 minutes on two quiet cores, and says after the first series how l
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -35,8 +35,6 @@ from scipy.special import betaincinv
 
 from service.analysis.comparison import Verdict
 from service.analysis.self_check import SamePair, check
-from service.reports import comparison, pairs
-from service.reports.compared import ComparedPoint
 from service.reports.pairs import MOVED, PairReport
 from tests.bench.equal_pairs import (
     BRIEF,
@@ -51,6 +49,7 @@ from tests.bench.equal_pairs import (
 )
 from tests.bench.planted_rank import Plant
 from tests.bench.ratios import say
+from tests.bench.verdicts import apart, judge_paired, pairs_of, seconds
 
 MOST_FALSE, LEAST_FOUND = 0.03, 0.95
 COMPUTE, WIRE = "compute", "all_reduce mlp.forward"
@@ -69,20 +68,6 @@ QUICK = replace(LONG, num_series=2, num_groups=3, num_pairs=3, num_planted=1)
 MOST_S_A_PAIR = 30.0
 
 
-def judge_paired(pair: Pair) -> PairReport:
-    """One pair alone, as a sweep of one."""
-    trials = [trial for group in pair for trial in group]
-    (found,) = pairs.report(trials, sweep_id="s", pair=None).pairs
-    return found
-
-
-def judge_unpaired(before: Pair, after: Pair) -> ComparedPoint:
-    """The first points of one series of processes against the second points of another."""
-    baseline, candidate = [first for first, _ in before], [second for _, second in after]
-    (found,) = comparison.report(baseline, candidate, baseline_name="a", candidate_name="b").points
-    return found
-
-
 def is_named(found: PairReport, part: str) -> bool:
     """Whether the part is called slower, and no other that it does not move is blamed."""
     slower = {one.name for one in found.parts if one.verdict is Verdict.SLOWER}
@@ -92,23 +77,6 @@ def is_named(found: PairReport, part: str) -> bool:
 def upper_bound(count: int, total: int) -> float:
     """Of a rate, with 95 % confidence (Clopper and Pearson 1934)."""
     return 1.0 if count == total else float(betaincinv(count + 1, total - count, 0.95))
-
-
-def apart(series: Sequence[Series], kind: Kind) -> Iterator[tuple[int, ComparedPoint]]:
-    """Unpaired verdicts on what was planted, each with the number of its series.
-
-    Each pair is held against equal ones of the same point in other sets of processes, and the pairs
-    of a series against those of all other series in turn.
-    """
-    for number, own in enumerate(series):
-        for place, pair in enumerate(own[kind]):
-            other = (number + 1 + place % (len(series) - 1)) % len(series)
-            yield number, judge_unpaired(series[other][kind.equal][place], pair)
-
-
-def pairs_of(series: Sequence[Series], kind: Kind) -> list[Pair]:
-    """All pairs of one kind."""
-    return [pair for one in series for pair in one[kind]]
 
 
 def report_false(series: Sequence[Series]) -> bool:
@@ -232,11 +200,6 @@ def _found_when_longer(series: Sequence[Series], kind: Kind, factor: float) -> f
     stretched = [{**one, planted: [longer(pair, factor) for pair in one[kind]]} for one in series]
     verdicts = [one.verdict for _, one in apart(stretched, planted)]
     return round(verdicts.count(Verdict.SLOWER) / len(verdicts), 3)
-
-
-def seconds(pair: Pair) -> float:
-    """What measuring the pair took, starts of processes not counted."""
-    return sum(first.wall_ns for first, _ in pair) / 1e9
 
 
 def _middle(sizes: Sequence[float | None]) -> float | None:

@@ -33,7 +33,7 @@ TORCHRUN_REPEATS = 6
 
 
 def ours(client: Client) -> list[float]:
-    """Seconds of each trial beyond its timed steps, replicate by replicate."""
+    """Seconds of a trial beyond its timed steps, the mean over one sweep."""
     began = time.perf_counter()
     sweep = client.finished(client.post("/sweeps", SWEEP)["id"])
     wall_s = time.perf_counter() - began

@@ -154,7 +154,6 @@ def test_the_same_through_the_command_line(client: Client, again: Any) -> None: 
 def test_a_sweep_is_compared_with_its_repetition(client: Client, sweep: Any, again: Any) -> None:  # noqa: ANN401
     report = client.get("/compare", baseline=sweep["id"], candidate=again["id"])
     assert len(report["points"]) == NUM_POINTS
-    assert report["overall"]["verdict"] in {"same", "inconclusive", "faster", "slower"}
     assert all(point["ratio"] > 0 for point in report["points"])
 
 
