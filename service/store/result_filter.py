@@ -82,6 +82,7 @@ class ResultFilter:
         return values
 
 
+EVERYTHING: Final = ResultFilter()
 _NAMES = tuple(field.name for field in fields(ResultFilter))
 _VERSION = "version_of_"
 """What stands before a version's name in `asked`, since each is a condition of its own."""
