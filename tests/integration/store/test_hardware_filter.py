@@ -33,11 +33,13 @@ def filled(sessions: Sessions) -> Sessions:
         submit(sessions, sweep_spec(batches=2, degrees=(1,)))
         register(sessions, node(hardware, name=hardware.accelerator))
         offer = replace(OFFER, hardware_key=hardware.hardware_key)
-        measured, failed = claimed(sessions, offer=offer), claimed(sessions, offer=offer)
-        told = result_of(measured).model_copy(update={"hardware_key": offer.hardware_key})
+        lease = claimed(sessions, offer=offer)
+        told = result_of(lease).model_copy(update={"hardware_key": offer.hardware_key})
         with sessions.writing() as session:
-            queue.complete(session, measured, told)
-            queue.fail(session, failed, FINAL, retry=False)
+            queue.complete(session, lease, told)
+        lease = claimed(sessions, offer=offer)
+        with sessions.writing() as session:
+            queue.fail(session, lease, FINAL, retry=False)
     return sessions
 
 
