@@ -54,7 +54,7 @@ class Settings(BaseSettings):
     where not given."""
 
     max_points: int = Field(default=10_000, ge=1, le=1_000_000)
-    """Combinations one sweep may have."""
+    """Combinations one sweep or calibration may have."""
     max_body_bytes: int = Field(default=1 << 20, ge=1024)
     """Bytes of a request's body."""
     max_import_bytes: int = Field(default=1 << 32, ge=1024)

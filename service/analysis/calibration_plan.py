@@ -4,9 +4,15 @@ import math
 from collections.abc import Sequence
 
 from service.analysis.plan import GROUP_START_S, TRIAL_OVERHEAD_S, candidates
-from service.errors import FieldError, InvalidSpecError
+from service.errors import FieldError, InvalidSpecError, QuotaError
 from workers.contract.axes import CollectiveImpl, Dtype
-from workers.contract.calibration import COPIED_BYTES, PRODUCTS, CalibrationSpec, Probes
+from workers.contract.calibration import (
+    COPIED_BYTES,
+    PRODUCTS,
+    CalibrationSpec,
+    Probes,
+    ProductGrid,
+)
 from workers.contract.hardware import NodeFacts
 from workers.contract.implementations import impls_of
 from workers.contract.sweep import Sampling
@@ -16,11 +22,12 @@ LEAST_SAMPLED_S = 0.02
 
 
 def complete(
-    spec: CalibrationSpec, *, nodes: Sequence[NodeFacts]
+    spec: CalibrationSpec, *, nodes: Sequence[NodeFacts], max_points: int
 ) -> tuple[CalibrationSpec, Probes]:
     """Return the spec with nothing left open, and its probes.
 
-    InvalidSpecError where no device is known, or none that could run what is asked for.
+    Raises InvalidSpecError where no device is known, or none that could run what is asked for, and
+    QuotaError by arithmetic, before the probes exist.
     """
     found = candidates(spec, nodes)
     if not found:
@@ -51,9 +58,21 @@ def complete(
             "copied_bytes": spec.copied_bytes or (COPIED_BYTES[kind],),
         }
     )
+    _refuse_too_many(completed, products, max_points=max_points)
     probes = completed.probes(dtype=dtype, products=products)
     sampling = _within(completed, num_probes=len(probes.points))
     return completed.model_copy(update={"sampling": sampling}), probes
+
+
+def _refuse_too_many(spec: CalibrationSpec, products: ProductGrid, *, max_points: int) -> None:
+    counts = spec.combinations_by_field(products)
+    total, most = sum(counts.values()), max(counts, key=counts.__getitem__)
+    if total > max_points:
+        detail = (
+            f"the calibration has {total} combinations, {counts[most]} of them by this field, and "
+            f"a sweep may have {max_points}"
+        )
+        raise QuotaError(f"{most}: {detail}", errors=(FieldError(pointer=most, detail=detail),))
 
 
 def _within(spec: CalibrationSpec, *, num_probes: int) -> Sampling:

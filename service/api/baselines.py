@@ -9,12 +9,13 @@ from service.analysis.schedules.spec import Name
 from service.api.auth import Reader, Submitter
 from service.api.examples.baselines import BASELINE_CHANGES, BASELINES
 from service.api.paging import Page
-from service.api.parameters import Moment, in_the_future
+from service.api.parameters import in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import ServiceDep
 from service.reports import baselines as reports
 from service.reports.baselines import BaselineReport, CandidatesReport
 from service.store import baselines
+from service.store.moments import Moment
 from workers.contract.frozen import Frozen, Label
 
 router = APIRouter(prefix="/v1", tags=["baselines"], route_class=ApiRoute)

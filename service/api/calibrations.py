@@ -69,4 +69,4 @@ def _planned(service: Service, spec: CalibrationSpec) -> Planned:
     refuse_own_tags(spec)
     with service.sessions.reading() as session:
         nodes = fleet.node_facts(session)
-    return calibration_plan.complete(spec, nodes=nodes)
+    return calibration_plan.complete(spec, nodes=nodes, max_points=service.settings.max_points)

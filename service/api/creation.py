@@ -11,13 +11,15 @@ from service.reports import creation
 from service.reports.creation import Asker, Planned
 from service.reports.sweeps import SweepReport
 from workers.contract.calibration import AnySweepSpec
+from workers.contract.frozen import LARGEST_LABEL
 
 KeyHeader = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        pattern=r"^[\x21-\x7e]{1,255}$",
-        description="Send the same key again and the sweep of the first time is answered.",
+        pattern=rf"^[\x21-\x7e]{{1,{LARGEST_LABEL}}}$",
+        description="Send the same key again and the sweep of the first time is answered. It has "
+        f"at most {LARGEST_LABEL} characters, printed ASCII without spaces.",
     ),
 ]
 

@@ -39,11 +39,13 @@ class Envelope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # A HEAD is answered as GET is; the server leaves the body out.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         request_id = _request_id(Headers(scope=scope))
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             answer = _Answer(send, request_id=request_id)
             try:
-                await self._app(scope, receive, answer.send)
+                await self._app(asked, receive, answer.send)
             except Exception as error:
                 log.exception("request_failed", method=scope["method"], path=scope["path"])
                 if answer.status:  # half an answer is out: only closing the connection is honest

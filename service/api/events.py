@@ -6,10 +6,11 @@ from typing import Annotated
 import anyio.to_thread
 from fastapi import APIRouter, Header, Response
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from service.api import feed as feeds
 from service.api.auth import Reader
-from service.api.feed import Place
+from service.api.feed import Feed, Place
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.store import sweeps
@@ -56,9 +57,20 @@ async def stream_events(
     place = Place(sweep_id, last_event_id)
     if await _is_over(service, place):
         return Response(status_code=204)
-    return StreamingResponse(
-        _stream(service, place), media_type="text/event-stream", headers=HEADERS
-    )
+    return _Stream(service.feed, _frames(service, place))
+
+
+class _Stream(StreamingResponse):
+    """A listener until it ends. Others may have come while it was looked whether all is over."""
+
+    def __init__(self, feed: Feed, frames: AsyncIterator[str]) -> None:
+        super().__init__(frames, media_type="text/event-stream", headers=HEADERS)
+        self._feed = feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it. BusyError before anything is sent."""
+        with self._feed.listening():
+            await super().__call__(scope, receive, send)
 
 
 async def _is_over(service: Service, place: Place) -> bool:
@@ -72,20 +84,19 @@ async def _is_over(service: Service, place: Place) -> bool:
     return await anyio.to_thread.run_sync(look, limiter=service.feed.limiter)
 
 
-async def _stream(service: Service, place: Place) -> AsyncIterator[str]:
+async def _frames(service: Service, place: Place) -> AsyncIterator[str]:
     feed = service.feed
-    with feed.listening():
-        yield f"retry: {RECONNECT_MS}\n\n"
-        while True:
-            frames = await feed.after(place, timeout_s=service.settings.stream_heartbeat_s)
-            if frames:
-                yield "".join(frame.text for frame in frames)
-                place = Place(place.sweep_id, frames[-1].seq)
-                # A sweep that was put back goes on after its end.
-                is_end = frames[-1].kind is EventKind.SWEEP_FINISHED
-                if is_end and await _is_over(service, place):
-                    return
-            elif feed.is_closed:
+    yield f"retry: {RECONNECT_MS}\n\n"
+    while True:
+        frames = await feed.after(place, timeout_s=service.settings.stream_heartbeat_s)
+        if frames:
+            yield "".join(frame.text for frame in frames)
+            place = Place(place.sweep_id, frames[-1].seq)
+            # A sweep that was put back goes on after its end.
+            is_end = frames[-1].kind is EventKind.SWEEP_FINISHED
+            if is_end and await _is_over(service, place):
                 return
-            else:
-                yield ": nothing new\n\n"
+        elif feed.is_closed:
+            return
+        else:
+            yield ": nothing new\n\n"

@@ -79,7 +79,8 @@ class Feed:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Count a listener while it listens."""
+        """Count a listener while it listens; BusyError where it is one too many."""
+        self.check_room()
         self.num_listeners += 1
         try:
             yield

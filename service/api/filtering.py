@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.api.parameters import Moment, Several, Tags, Versions
+from service.api.parameters import Several, Tags, Versions
+from service.store.moments import Moment
 from service.store.result_filter import ResultFilter
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.point import LARGEST_EXTENT, LARGEST_TP_DEGREE

@@ -4,16 +4,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from service.store.result_filter import Version
-
-
-def _to_utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("the time lies outside the years 1 to 9999") from None
 
 
 def _key_and_value(values: object) -> object:
@@ -61,9 +54,6 @@ def in_the_future(*, consequence: str) -> AfterValidator:
 
     return AfterValidator(check)
 
-
-Moment = Annotated[AwareDatetime, AfterValidator(_to_utc)]
-"""A time with its offset, RFC 3339."""
 
 Tag = Annotated[
     tuple[str, str],

@@ -10,7 +10,7 @@ from service.analysis.schedules.spec import ScheduleSpec
 from service.api.auth import Reader, Submitter
 from service.api.examples.schedules import PAUSES, SCHEDULES
 from service.api.paging import Page, PageParameters
-from service.api.parameters import Moment, in_the_future
+from service.api.parameters import in_the_future
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.errors import FieldError, InvalidRequestError, NotFoundError
@@ -20,6 +20,7 @@ from service.reports import schedules as reports
 from service.reports.bridges import BridgeReport
 from service.reports.schedules import DecisionReport, ScheduleReport
 from service.store import baselines, firing, schedules
+from service.store.moments import Moment
 from workers.contract.frozen import LARGEST_LABEL, Frozen
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=ApiRoute)

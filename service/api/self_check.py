@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.analysis.pairs import DEFAULT_PAIR_TOLERANCE
 from service.api.auth import Reader
-from service.api.parameters import Moment
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.reports import self_check as reports
 from service.reports.self_check import SelfCheckReport
+from service.store.moments import Moment
 
 router = APIRouter(prefix="/v1/self-check", tags=["analysis"], route_class=ApiRoute)
 

@@ -9,7 +9,7 @@ from service.api.auth import Reader, Submitter
 from service.api.creation import KeyHeader, create
 from service.api.examples.sweeps import SWEEPS
 from service.api.paging import Page, PageParameters
-from service.api.parameters import Moment, Tag
+from service.api.parameters import Tag
 from service.api.route import ApiRoute, Responses
 from service.api.state import Service, ServiceDep
 from service.reports import preview as previews
@@ -18,6 +18,7 @@ from service.reports.creation import Planned
 from service.reports.preview import PreviewReport
 from service.reports.sweeps import PointReport, SweepReport
 from service.store import sweeps
+from service.store.moments import Moment
 from service.store.states import PointState, SweepState
 from workers.contract.sweep import SweepSpec
 

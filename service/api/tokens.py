@@ -9,10 +9,11 @@ from pydantic import Field, StringConstraints
 from service.api.auth import Admin
 from service.api.examples.tokens import TOKENS
 from service.api.paging import Page
-from service.api.parameters import Moment, in_the_future
+from service.api.parameters import in_the_future
 from service.api.route import ApiRoute
 from service.api.state import ServiceDep
 from service.store import tokens
+from service.store.moments import Moment
 from service.store.states import Scope
 from service.store.tokens import Token
 from workers.contract.frozen import Frozen

@@ -1,16 +1,17 @@
 import ipaddress
+import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from service.cli.answers import Answer, Listing, Page
-from service.cli.failures import RefusedError, ServerFailedError, UnreachableError, UsageError
-from service.cli.wire.problem import Problem
+from service.cli.failures import UnavailableError, UnreachableError, UsageError
+from service.cli.refusals import refusal_of
 from service.settings import Settings
 
 Parameters = Mapping[str, str | float | list[str] | list[int] | None]
@@ -19,17 +20,25 @@ CONNECT_S, ANSWER_S = 5.0, 60.0
 SILENCE_S = 60.0
 """An event stream says something more often than this."""
 SENDS_OF_ONE_KEY = 3
+LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
+"""Between them."""
 LARGEST_PAGE = 200
-NO_CONTENT, LAST_SUCCESS, FIRST_SERVER_ERROR = 204, 299, 500
+NO_CONTENT, LAST_SUCCESS = 204, 299
 
 
 class Client:
     """The HTTP API as the commands need it; every failure is one of `service.cli.failures`."""
 
     def __init__(
-        self, url: str, *, token: str = "", transport: httpx2.BaseTransport | None = None
+        self,
+        url: str,
+        *,
+        token: str = "",
+        transport: httpx2.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = url.rstrip("/")
+        self._pause = pause
         if not _fits_a_header(token):
             raise UsageError("TPSWEEP_TOKEN has characters that no token has; copy it once more")
         try:
@@ -92,7 +101,7 @@ class Client:
         content_type: str = "application/json",
         parameters: Parameters | None = None,
     ) -> Answer:
-        """Send a body. With an idempotency key a lost answer is asked for again, safely."""
+        """Send a body. With an idempotency key it is sent again, safely, where no answer came."""
         headers = {"Content-Type": content_type} if body else {}
         if key is not None and not _fits_a_header(key):
             raise UsageError(f"the idempotency key {key!r} may have printed ASCII characters only")
@@ -103,7 +112,9 @@ class Client:
             try:
                 return self._send(request)
             except UnreachableError:
-                continue
+                self._pause(LEAST_PAUSE_S)
+            except UnavailableError as error:
+                self._pause(min(max(error.retry_after_s, LEAST_PAUSE_S), LONGEST_PAUSE_S))
         return self._send(request)
 
     def upload(self, path: str, chunks: Iterable[bytes], *, content_type: str) -> Answer:
@@ -125,7 +136,7 @@ class Client:
             with self._http.stream("GET", path, params=given) as response:
                 if response.status_code > LAST_SUCCESS:
                     response.read()
-                    raise _refusal(response)
+                    raise refusal_of(response)
                 yield from response.iter_bytes()
         except httpx2.TransportError as error:
             raise self._unreachable(error) from error
@@ -149,7 +160,7 @@ class Client:
             with self._http.stream("GET", path, headers=headers, timeout=patience) as response:
                 if response.status_code > LAST_SUCCESS:
                     response.read()
-                    raise _refusal(response)
+                    raise refusal_of(response)
                 if response.status_code != NO_CONTENT:
                     yield from (event for event in httpx2.EventSource(response) if event.data)
         except httpx2.TransportError as error:
@@ -175,7 +186,7 @@ class Client:
         except httpx2.TransportError as error:
             raise self._unreachable(error) from error
         if response.status_code > LAST_SUCCESS:
-            raise _refusal(response)
+            raise refusal_of(response)
         return Answer(url=str(request.url), body=response.content)
 
     def _unreachable(self, error: httpx2.TransportError) -> UnreachableError:
@@ -193,23 +204,6 @@ def resource(*parts: str) -> str:
 def new_key() -> str:
     """An idempotency key that nobody used before."""
     return uuid.uuid4().hex
-
-
-def _refusal(response: httpx2.Response) -> RefusedError | ServerFailedError:
-    """What the server's problem document says: what is wrong, which field, and what would work."""
-    try:
-        problem = Problem.model_validate_json(response.content)
-    except ValidationError:
-        problem = Problem(title=response.reason_phrase, detail=response.text[:500])
-    code = f"{problem.code}, " if problem.code else ""
-    title = problem.title or "the request was refused"
-    lines = [f"{title} ({code}HTTP {response.status_code})"]
-    lines += [f"{field.pointer}: {field.detail}" for field in problem.errors] or [problem.detail]
-    if response.status_code >= FIRST_SERVER_ERROR:
-        if problem.request_id:
-            lines.append(f"the server's log names this request {problem.request_id}")
-        return ServerFailedError(*lines)
-    return RefusedError(*lines, code=problem.code)
 
 
 def _fits_a_header(text: str) -> bool:

@@ -5,6 +5,7 @@ CliError
 ├── UnreachableError      nobody answers at the address
 ├── RefusedError          4xx, with the server's problem document
 ├── ServerFailedError     5xx, or an answer that cannot be understood
+│   └── UnavailableError  503: it will work again by itself
 └── CannotStartError      the service or its database cannot be used as it is
 """
 
@@ -47,12 +48,25 @@ class RefusedError(CliError):
 
 
 class ServerFailedError(CliError):
-    """Example: the server's database is away."""
+    """Example: the server meets what nobody expected."""
 
     exit_code = ExitCode.SERVER_FAILED
+
+
+class UnavailableError(ServerFailedError):
+    """Example: the server's database is started again."""
+
+    def __init__(self, *lines: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(*lines)
+        self.retry_after_s = retry_after_s
+        """0 where the server does not say."""
 
 
 class CannotStartError(CliError):
     """Example: the API's port is taken."""
 
     exit_code = ExitCode.CANNOT_START
+
+
+AWAY = (UnreachableError, UnavailableError)
+"""What is waited out by who has something to wait for."""

@@ -38,15 +38,18 @@ def write_all(name: str, chunks: Iterable[bytes]) -> int:
     if name == "-":
         return sum(sys.stdout.buffer.write(chunk) for chunk in chunks)
     path = Path(name)
+    if not path.name:
+        raise UsageError(f"{name!r} names no file; name one, or - for standard output")
     part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as file:
-            size = sum(file.write(chunk) for chunk in chunks)
-        part.replace(path)
+        try:
+            with part.open("wb") as file:
+                size = sum(file.write(chunk) for chunk in chunks)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return size
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import httpx2
 
 from service.cli.client import Client, resource
-from service.cli.failures import CliError, UnreachableError
+from service.cli.failures import AWAY, CliError
 from service.cli.wire.sweeps import Sweep
 
 LOOK_EVERY_S = 0.5
@@ -40,7 +40,7 @@ def events(
 ) -> Iterator[httpx2.ServerSentEvent]:
     """Yield every event once, across broken connections, until the sweep is over and all is said.
 
-    Raises UnreachableError when the server stays away too long.
+    Raises one of AWAY when the server stays away too long.
     """
     last_id, path = "", resource("sweeps", sweep_id, "events")
     while True:
@@ -49,7 +49,7 @@ def events(
             for event in client.events(path, last_event_id=last_id):
                 last_id = event.id or last_id
                 yield event
-        except UnreachableError:
+        except AWAY:
             pause(LOOK_EVERY_S)
         else:
             if sweep.is_over:
@@ -68,7 +68,7 @@ def _read_patiently(client: Client, sweep_id: str, *, pause: Callable[[float], N
     while True:
         try:
             return client.get(resource("sweeps", sweep_id)).read(Sweep)
-        except UnreachableError:
+        except AWAY:
             if waited_s >= LONGEST_OUTAGE_S:
                 raise
         pause(pause_s)

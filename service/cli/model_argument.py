@@ -8,6 +8,8 @@ from pydantic import JsonValue
 from service.cli.failures import UsageError
 from service.cli.sweep_file import read_sweep_file
 
+LONGEST_SHOWN = 60
+
 ModelArgument = Annotated[
     str,
     typer.Argument(
@@ -18,7 +20,16 @@ ModelArgument = Annotated[
 
 def read_model(name: str) -> JsonValue:
     """Return a file's JSON where there is such a file, and the name itself where there is none."""
-    if not Path(name).is_file():
+    if name.lstrip().startswith("{"):
+        raise UsageError("the model is JSON itself; give the name of a file that holds it")
+    try:
+        is_file = Path(name).is_file()
+    except OSError as error:
+        raise UsageError(
+            f"the model {name[:LONGEST_SHOWN]!r} cannot be read: {error.strerror}",
+            "give the name of a file or of a preset",
+        ) from error
+    if not is_file:
         return name
     found: JsonValue = json.loads(read_sweep_file(name))
     return found

@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.access.doors import Access
@@ -17,7 +18,7 @@ from service.pages.sweep_charts import Metric
 from service.pages.sweep_table import Sorting
 from service.pages.visitor import Reader
 from service.reports import breakeven, results, sweeps
-from service.reports.sweeps import OVER
+from service.reports.sweeps import OVER, PointReport, SweepReport
 from service.store.states import EventKind, PointState
 
 router = APIRouter(route_class=PageRoute)
@@ -34,7 +35,7 @@ SHOWN_POINTS: Final = {
     PointState.REJECTED: MOST_LISTED,
     PointState.PARTIAL: MOST_LISTED,
 }
-"""Points that are shown beside the results, and how many of each state."""
+"""Points of a grid that are shown beside its results, and how many of each state."""
 
 Word = Annotated[str, Field(max_length=200)]
 
@@ -86,22 +87,16 @@ def sweep_page(
         spec = sweep.grid
         facet = Facet.of(spec, view.asked)
         chosen = facet.as_filter(sweep_id)
-        measured = results.page(session, chosen, limit=MOST_RESULTS).items
-        found = [result for result in measured if facet.holds(result.spec)]
-        points = {
-            state: sweeps.points(session, sweep_id, state=state, limit=most).items
-            for state, most in SHOWN_POINTS.items()
-            if sweep.counts[state]
-        }
+        measured = results.page(session, chosen, limit=MOST_RESULTS)
+        found = [result for result in measured.items if facet.holds(result.spec)]
+        points = _points(session, sweep, facet)
         evens = [one for one in breakeven.of_results(session, chosen) if one.model in spec.models]
         others = sweeps.names(session, limit=MOST_OTHERS)
     unmeasured = [
         point for state in points if state is not PointState.PARTIAL for point in points[state]
     ]
-    grid = sweep_charts.grid_of(
-        found, [one for one in unmeasured if facet.holds(sweep_charts.block_of(one))]
-    )
-    failed = points.get(PointState.FAILED, ())[:MOST_LISTED]
+    grid = sweep_charts.grid_of(found, unmeasured)
+    failed = points.get(PointState.FAILED, [])[:MOST_LISTED]
     return page(
         request,
         "sweep.html",
@@ -116,12 +111,29 @@ def sweep_page(
         evens=[(one, sweep_charts.break_even(one, grid.results)) for one in evens],
         rows=sweep_table.rows(grid, view.sort, is_descending=view.desc, only=view.only),
         columns=list(Sorting),
-        failed=(*failed, *points.get(PointState.PARTIAL, ())),
-        rejected=points.get(PointState.REJECTED, ()),
+        failed=failed + points.get(PointState.PARTIAL, []),
+        rejected=points.get(PointState.REJECTED, []),
         others=[one for one in others if one.id != sweep.id and not one.is_calibration],
         curl=again,
-        is_cut=len(measured) == MOST_RESULTS,
+        num_read=len(found),
+        is_cut=measured.next_cursor is not None,
     )
+
+
+def _points(
+    session: Session, sweep: SweepReport, facet: Facet
+) -> dict[PointState, list[PointReport]]:
+    """Points of the chosen grid that are shown, by state."""
+    which = facet.as_filter(sweep.id)
+    found = {
+        state: sweeps.points(session, sweep.id, state=state, which=which, limit=most).items
+        for state, most in SHOWN_POINTS.items()
+        if sweep.counts[state]
+    }
+    return {
+        state: [point for point in points if facet.holds(sweep_charts.block_of(point))]
+        for state, points in found.items()
+    }
 
 
 @router.get("/sweeps/{sweep_id}/progress")

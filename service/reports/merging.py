@@ -1,6 +1,6 @@
 """JSON lines from another instance: all checked first, then merged batch by batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from pydantic import Field, ValidationError
@@ -14,6 +14,8 @@ from workers.contract.frozen import Frozen
 LONGEST_LINE = 64 << 20
 """Bytes of one result with all its samples."""
 LINES_AT_ONCE = 100
+BYTES_AT_ONCE = 8 << 20
+"""What one transaction takes at most, but for a line that is longer by itself."""
 MOST_ERRORS = 50
 _NUL = b"\\u0000"
 
@@ -37,8 +39,8 @@ class MergeReport(Frozen):
     sentence: str
 
 
-Numbered = tuple[int, Record]
-"""A line's number, from 1, and what it says."""
+Numbered = tuple[int, bytes]
+"""A line's number, from 1, and the line."""
 
 
 def merge(sessions: Sessions, file: BinaryIO) -> MergeReport:
@@ -50,9 +52,10 @@ def merge(sessions: Sessions, file: BinaryIO) -> MergeReport:
     num_new = num_known = 0
     refused: list[RefusedLine] = []
     file.seek(0)
-    for batch in _batches(file):
+    for batch in batches(_lines(file)):
+        records = [_read(line) for _, line in batch]
         with sessions.writing() as session:
-            outcomes = merging.merge(session, [record for _, record in batch])
+            outcomes = merging.merge(session, records)
         for (number, _), outcome in zip(batch, outcomes, strict=True):
             if outcome.refused:
                 refused.append(RefusedLine(line=number, reason=outcome.refused))
@@ -66,6 +69,20 @@ def merge(sessions: Sessions, file: BinaryIO) -> MergeReport:
         refused=tuple(refused[:MOST_ERRORS]),
         sentence=f"{told}, {len(refused)} refused" if refused else told,
     )
+
+
+def batches(lines: Iterable[Numbered]) -> Iterator[Sequence[Numbered]]:
+    """Gather lines that are taken at once: many short ones, or few that hold their samples."""
+    batch: list[Numbered] = []
+    size = 0
+    for number, line in lines:
+        if batch and (len(batch) == LINES_AT_ONCE or size + len(line) > BYTES_AT_ONCE):
+            yield batch
+            batch, size = [], 0
+        batch.append((number, line))
+        size += len(line)
+    if batch:
+        yield batch
 
 
 def _check(file: BinaryIO) -> None:
@@ -87,18 +104,7 @@ def _check(file: BinaryIO) -> None:
         )
 
 
-def _batches(file: BinaryIO) -> Iterator[Sequence[Numbered]]:
-    batch: list[Numbered] = []
-    for number, line in _lines(file):
-        batch.append((number, _read(line)))
-        if len(batch) == LINES_AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _lines(file: BinaryIO) -> Iterator[Numbered]:
     """Lines that are not empty, with their numbers."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):

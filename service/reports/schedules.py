@@ -136,5 +136,4 @@ def _next_starts(schedule: Schedule, pause: Pause | None, *, now: datetime) -> t
         if pause.until is None:
             return ()
         after = max(after, pause.until - RESOLUTION)  # a pause does not cover its own end
-    named = itertools.islice(schedule.timetable.occurrences(after=after), NUM_NEXT)
-    return tuple(one + schedule.timetable.offset for one in named)
+    return tuple(itertools.islice(schedule.timetable.starts(after=after), NUM_NEXT))

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Self, TypeVar
 
-from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
+from service.store.moments import Moment
 from service.store.result_filter import Version
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.frozen import Frozen, Label
@@ -28,6 +29,8 @@ def _moment(given: object, *, plus: timedelta = timedelta(0)) -> object:
             return datetime.fromisoformat(given).replace(tzinfo=UTC) + plus
         except ValueError:
             raise ValueError("there is no such day") from None
+        except OverflowError:
+            raise ValueError("no day comes after it; leave it out") from None
     return given
 
 
@@ -53,10 +56,10 @@ class Selection(Frozen):
     version: dict[Version, Label] = Field(default_factory=dict, description="What ran.")
     hardware: Some[Text] = Field(default=(), description="hardware_key, or the accelerator's name.")
     node: Some[Text] = ()
-    since: Annotated[AwareDatetime, BeforeValidator(_moment)] | None = Field(
+    since: Annotated[Moment, BeforeValidator(_moment)] | None = Field(
         default=None, description="Measured then or later; a day is midnight, UTC."
     )
-    until: Annotated[AwareDatetime, BeforeValidator(_end)] | None = Field(
+    until: Annotated[Moment, BeforeValidator(_end)] | None = Field(
         default=None, description="Measured before then; a day is meant whole, UTC."
     )
     model: Some[Text] = Field(default=(), description="Names of models.")

@@ -11,6 +11,7 @@ from service.store import points as stored_points
 from service.store import sweeps as stored_sweeps
 from service.store.pages import Page
 from service.store.points import Point
+from service.store.result_filter import EVERYTHING, ResultFilter
 from service.store.states import PointState, SweepState, TrialState
 from service.store.sweep import Sweep
 from workers.contract.calibration import AnySweepSpec, CalibrationSpec
@@ -219,9 +220,12 @@ def points(
     sweep_id: str,
     *,
     state: PointState | None = None,
+    which: ResultFilter = EVERYTHING,
     limit: int,
     cursor: str | None = None,
 ) -> Page[PointReport]:
     """Points of a sweep in the order of its grid. NotFoundError if there is no such sweep."""
-    found = stored_points.page(session, sweep_id, state=state, limit=limit, cursor=cursor)
+    found = stored_points.page(
+        session, sweep_id, state=state, which=which, limit=limit, cursor=cursor
+    )
     return Page(tuple(PointReport.of(point) for point in found.items), found.next_cursor)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
-from service.store.models.fleet import HardwareRow
 from service.store.models.point import PointRow
 from service.store.models.result import ResultRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.pages import Page, cut, decode_cursor
-from service.store.result_filter import ResultFilter, about_points
+from service.store.result_filter import ResultFilter, about_hardware, about_points
 from service.store.states import TrialState
 from workers.contract.axes import Kind
 from workers.contract.point import PointSpec
@@ -47,7 +46,7 @@ def find(session: Session, which: ResultFilter) -> list[FailedPoint]:
         .where(
             PointRow.kind == Kind.BLOCK.value,
             *about_points(which.asked),
-            *_about_sweeps(which.asked),
+            *about_hardware(which.asked, SweepRow.hardware_key),
             ~exists(select(1).where(ResultRow.point_id == PointRow.id)),
             exists(select(1).where(*failed, *_about_trials(which.asked))),
         )
@@ -73,7 +72,7 @@ def trials(
             TrialRow.point_id == _OWNER,
             PointRow.kind == Kind.BLOCK.value,
             *about_points(which.asked),
-            *_about_sweeps(which.asked),
+            *about_hardware(which.asked, SweepRow.hardware_key),
         )
     )
     chosen = select(TrialRow.id, TrialRow.sweep_id).where(
@@ -89,17 +88,6 @@ def trials(
     )
     ids = [(row.id, row.sweep_id) for row in rows]
     return cut(ids, limit=limit, key=lambda one: (one[0],), filters=("failures", which))
-
-
-def _about_sweeps(asked: Collection[str]) -> list[ColumnElement[bool]]:
-    named = select(HardwareRow.hardware_key).where(
-        HardwareRow.accelerator.in_(bindparam("accelerators", expanding=True))
-    )
-    conditions: dict[str, ColumnElement[bool]] = {
-        "hardware_keys": SweepRow.hardware_key.in_(bindparam("hardware_keys", expanding=True)),
-        "accelerators": SweepRow.hardware_key.in_(named),
-    }
-    return [condition for name, condition in conditions.items() if name in asked]
 
 
 def _about_trials(asked: Collection[str]) -> list[ColumnElement[bool]]:

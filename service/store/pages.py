@@ -13,6 +13,8 @@ from service.errors import InvalidCursorError
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
 Key = str | int
+LARGEST_POSITION = (1 << 31) - 1
+"""Of the columns that lists are sorted by; a database fails on a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,22 @@ def decode_cursor(cursor: str, *, filters: object, types: tuple[type[Key], ...])
         body = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (ValueError, binascii.Error, RecursionError):
         raise InvalidCursorError("the cursor cannot be read; begin without one") from None
-    if not isinstance(body, list) or [type(part) for part in body] != [str, *types]:
+    if (
+        not isinstance(body, list)
+        or [type(part) for part in body] != [str, *types]
+        or not all(_may_be_a_key(part) for part in body)
+    ):
         raise InvalidCursorError("the cursor cannot be read; begin without one")
     if body[0] != _fingerprint(filters):
         raise InvalidCursorError("the cursor belongs to other filters; begin without one")
     return tuple(body[1:])
+
+
+def _may_be_a_key(part: Key) -> bool:
+    """Whether a row can have it: ids and times are of printed ASCII, positions begin at 0."""
+    if isinstance(part, int):
+        return 0 <= part <= LARGEST_POSITION
+    return part.isascii() and part.isprintable()
 
 
 def _fingerprint(filters: object) -> str:

@@ -1,6 +1,6 @@
 """Points of a sweep, with what became of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Select, func, select
@@ -12,6 +12,7 @@ from service.store.derived import point_state
 from service.store.models.point import PointRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.pages import Page, cut, decode_cursor
+from service.store.result_filter import EVERYTHING, ResultFilter, about_points
 from service.store.states import PointState, TrialState
 from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection
@@ -57,19 +58,27 @@ def page(
     sweep_id: str,
     *,
     state: PointState | None = None,
+    which: ResultFilter = EVERYTHING,
     limit: int,
     cursor: str | None = None,
 ) -> Page[Point]:
-    """In the order of the grid. NotFoundError if there is no such sweep."""
+    """In the order of the grid, by what a filter asks of points.
+
+    NotFoundError if there is no such sweep.
+    """
     sweeps.check_known(session, sweep_id)
-    filters = ("points", sweep_id, state)
-    chosen = select(PointRow).where(PointRow.sweep_id == sweep_id).order_by(PointRow.position)
+    filters = ("points", sweep_id, state, which)
+    chosen = (
+        select(PointRow)
+        .where(PointRow.sweep_id == sweep_id, *about_points(which.asked))
+        .order_by(PointRow.position)
+    )
     if state is not None:
         chosen = chosen.where(point_state() == state.value)
     if cursor is not None:
         (position,) = decode_cursor(cursor, filters=filters, types=(int,))
         chosen = chosen.where(PointRow.position > position)
-    items = _load(session, chosen.limit(limit + 1))
+    items = _load(session, chosen.limit(limit + 1), which.parameters)
     return cut(items, limit=limit, key=lambda point: (point.position,), filters=filters)
 
 
@@ -81,8 +90,10 @@ def find(session: Session, point_id: str) -> Point:
     return found[0]
 
 
-def _load(session: Session, chosen: Select[PointRow]) -> list[Point]:
-    rows = session.execute(chosen.add_columns(point_state())).all()
+def _load(
+    session: Session, chosen: Select[PointRow], parameters: Mapping[str, object] | None = None
+) -> list[Point]:
+    rows = session.execute(chosen.add_columns(point_state()), parameters).all()
     owners = {row.id: row.paired_with or row.id for row, _ in rows}
     ids = sorted(set(owners.values()))
     counts, num_attempts = _count_trials(session, ids)

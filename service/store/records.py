@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from service.analysis.summary import TrialSummary
+from service.store.moments import Moment
 from service.store.states import AttemptOutcome, TrialState
 from workers.contract.axes import GroupKind, Kind, Pass
 from workers.contract.frozen import Frozen, Label
@@ -31,14 +32,14 @@ class SweepRecord(Frozen):
 
     id: Id
     spec: SweepSpec
-    created_at: AwareDatetime
+    created_at: Moment
     created_by: Label
     seed: Amount
     hardware_key: Label | None
     degrees: tuple[Place, ...] = Field(min_length=1)
     num_points: Place
     num_rejected: Place
-    finished_at: AwareDatetime | None
+    finished_at: Moment | None
 
 
 class PointRecord(Frozen):
@@ -58,8 +59,8 @@ class TrialRecord(Frozen):
     replicate: Place
     position: Place
     attempt: Place
-    started_at: AwareDatetime | None
-    finished_at: AwareDatetime | None
+    started_at: Moment | None
+    finished_at: Moment | None
 
 
 class ResultRecord(Frozen):
@@ -87,7 +88,7 @@ class ResultRecord(Frozen):
     peak_memory_bytes: Amount
     wall_ns: Amount
     timed_ns: Amount
-    created_at: AwareDatetime
+    created_at: Moment
     samples: dict[Pass, tuple[PassSamples, ...]] | None = None
     """By rank; None where they were left out."""
     collectives: tuple[CollectiveTiming, ...] | None = None
@@ -138,9 +139,9 @@ class AttemptRecord(Frozen):
 
     attempt: Place
     owner: Name
-    granted_at: AwareDatetime
-    started_at: AwareDatetime | None
-    ended_at: AwareDatetime
+    granted_at: Moment
+    started_at: Moment | None
+    ended_at: Moment
     outcome: AttemptOutcome
     code: Name | None
     message: str | None

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Self
 
-from sqlalchemy import JSON, ColumnElement, bindparam, func, select, tuple_, type_coerce
+from sqlalchemy import JSON, ColumnElement, bindparam, func, or_, select, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from service.store.models.fleet import HardwareRow
@@ -49,7 +49,7 @@ class ResultFilter:
     spec_keys: tuple[str, ...] = ()
     hardware_keys: tuple[str, ...] = ()
     accelerators: tuple[str, ...] = ()
-    """Names as the hardware has them."""
+    """Names as the hardware has them; beside hardware_keys, either will do."""
     nodes: tuple[str, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
     """Of the sweep: keys and their values, all of them."""
@@ -82,6 +82,7 @@ class ResultFilter:
         return values
 
 
+EVERYTHING: Final = ResultFilter()
 _NAMES = tuple(field.name for field in fields(ResultFilter))
 _VERSION = "version_of_"
 """What stands before a version's name in `asked`, since each is a condition of its own."""
@@ -123,14 +124,24 @@ def about_points(asked: Collection[str]) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def about_results(asked: Collection[str]) -> list[ColumnElement[bool]]:
-    """What they ask of a trial's result."""
+def about_hardware(
+    asked: Collection[str], key: InstrumentedAttribute[str] | InstrumentedAttribute[str | None]
+) -> list[ColumnElement[bool]]:
+    """What they ask of the hardware that a column has the key of."""
     named = select(HardwareRow.hardware_key).where(
         HardwareRow.accelerator.in_(bindparam("accelerators", expanding=True))
     )
     conditions: dict[str, ColumnElement[bool]] = {
-        "hardware_keys": ResultRow.hardware_key.in_(bindparam("hardware_keys", expanding=True)),
-        "accelerators": ResultRow.hardware_key.in_(named),
+        "hardware_keys": key.in_(bindparam("hardware_keys", expanding=True)),
+        "accelerators": key.in_(named),
+    }
+    wanted = [condition for name, condition in conditions.items() if name in asked]
+    return [or_(*wanted)] if wanted else []
+
+
+def about_results(asked: Collection[str]) -> list[ColumnElement[bool]]:
+    """What they ask of a trial's result."""
+    conditions: dict[str, ColumnElement[bool]] = {
         "nodes": ResultRow.node.in_(bindparam("nodes", expanding=True)),
         "since": ResultRow.created_at >= bindparam("since"),
         "until": ResultRow.created_at < bindparam("until"),
@@ -139,4 +150,7 @@ def about_results(asked: Collection[str]) -> list[ColumnElement[bool]]:
     for name in Version:
         at_version = document[name.value].as_string() == bindparam(f"{_VERSION}{name}")
         conditions[f"{_VERSION}{name}"] = at_version
-    return [condition for name, condition in conditions.items() if name in asked]
+    return [
+        *about_hardware(asked, ResultRow.hardware_key),
+        *(condition for name, condition in conditions.items() if name in asked),
+    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, product
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, Field, Strict, StrictInt, model_validator
 
@@ -34,10 +34,19 @@ def _has_a_curve(op: Collective) -> Collective:
     return op
 
 
+def _without_repeats(values: tuple[object, ...]) -> tuple[object, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+Value = TypeVar("Value")
+Distinct = Annotated[Axis[Value], AfterValidator(_without_repeats)]
+"""An axis that takes a value as often as it is named, and keeps it once."""
+
+
 class ProductGrid(Frozen):
     """Matrix products x_MK @ w_KN, of every M, N and K but for the longest."""
 
-    widths: Axis[Annotated[StrictInt, Field(ge=16, le=1 << 16)]]
+    widths: Distinct[Annotated[StrictInt, Field(ge=16, le=1 << 16)]]
     """Of N and of K."""
     largest_gflop: Annotated[float, Field(gt=0, le=1e5)]
     """Larger products are left out."""
@@ -57,8 +66,8 @@ class CalibrationSpec(SweepFrame):
 
     tp_degree: Axis[Degree] = ()
     """Where not given the powers of two that a node holds, each rank with a core of its own."""
-    collectives: Axis[Annotated[Collective, AfterValidator(_has_a_curve)]] = MEASURED
-    collective_impl: Axis[Impl] = ()
+    collectives: Distinct[Annotated[Collective, AfterValidator(_has_a_curve)]] = MEASURED
+    collective_impl: Distinct[Impl] = ()
     """One that has the all-reduce alone gives that curve alone. Where not given the backend's, and
     on CPUs that share memory this as well."""
     max_bytes: Annotated[StrictInt, Field(ge=SMALLEST_MESSAGE_BYTES, le=LARGEST_MESSAGE_BYTES)] = (
@@ -69,7 +78,7 @@ class CalibrationSpec(SweepFrame):
     """float32 on CPUs, bfloat16 on GPUs, where not given."""
     products: ProductGrid | None = None
     """Some that take the device long enough to be told from its launch, where not given."""
-    copied_bytes: Axis[Annotated[StrictInt, Field(ge=1 << 10, le=LARGEST_COPY_BYTES)]] = ()
+    copied_bytes: Distinct[Annotated[StrictInt, Field(ge=1 << 10, le=LARGEST_COPY_BYTES)]] = ()
     """Of the arrays whose copies tell the memory's bandwidth; one beyond the caches where not
     given. Of several the largest tells it."""
     replicates: StrictInt = Field(default=2, ge=1, le=50)
@@ -82,6 +91,16 @@ class CalibrationSpec(SweepFrame):
         if len(set(self.tp_degree)) < len(self.tp_degree):
             raise ValueError("tp_degree names a value twice; each once is enough")
         return self
+
+    def combinations_by_field(self, products: ProductGrid) -> dict[str, int]:
+        """How many each of its fields asks for, by arithmetic: nothing is expanded."""
+        num_sizes = (self.max_bytes // SMALLEST_MESSAGE_BYTES).bit_length()
+        of_a_degree = {
+            "/collectives": len(self.collective_impl) * len(self.collectives) * num_sizes,
+            "/products/widths": len(ROWS) * len(products.widths) ** 2,
+            "/copied_bytes": len(self.copied_bytes),
+        }
+        return {field: len(self.tp_degree) * count for field, count in of_a_degree.items()}
 
     def probes(self, *, dtype: Dtype, products: ProductGrid) -> "Probes":
         """Every probe of a spec that says which degrees, implementations and copies it is of.

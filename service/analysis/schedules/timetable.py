@@ -3,8 +3,11 @@
 Daylight saving is Debian cron's, which cronsim follows: a time of day that the clock skips fires at
 the next minute that exists, and one that it shows twice fires the first time only. Expressions
 whose minute or hour begins with a star follow elapsed time instead.
+
+Nothing is named, or started, beyond the year 9999: dates end there.
 """
 
+import contextlib
 import hashlib
 import itertools
 from collections.abc import Iterator
@@ -25,10 +28,17 @@ class Timetable:
 
     def occurrences(self, *, after: datetime) -> Iterator[datetime]:
         """Times the expression names, in UTC, without the offset; `after` itself is none."""
-        local = after.astimezone(ZoneInfo(self.zone))
-        found = (one.astimezone(UTC) for one in CronSim(self.cron, local))
-        # From inside an hour that is shown twice the library looks at its first pass again.
-        return itertools.dropwhile(lambda one: one <= after, found)
+        with contextlib.suppress(OverflowError):
+            local = after.astimezone(ZoneInfo(self.zone))
+            found = (one.astimezone(UTC) for one in CronSim(self.cron, local))
+            # From inside an hour that is shown twice the library looks at its first pass again.
+            yield from itertools.dropwhile(lambda one: one <= after, found)
+
+    def starts(self, *, after: datetime) -> Iterator[datetime]:
+        """When they are started."""
+        with contextlib.suppress(OverflowError):
+            for one in self.occurrences(after=after):
+                yield one + self.offset
 
     def newest(self, *, after: datetime, until: datetime, most: int) -> list[datetime]:
         """The last occurrences of the interval, ascending; what is left out is never walked over.
@@ -46,8 +56,7 @@ class Timetable:
 
     def next_start(self, *, after: datetime) -> datetime | None:
         """When the first occurrence after `after` is started; None where there is none any more."""
-        following = next(self.occurrences(after=after), None)
-        return None if following is None else following + self.offset
+        return next(self.starts(after=after), None)
 
 
 def offset_of(schedule_id: str, *, jitter_s: int) -> timedelta:

@@ -10,7 +10,7 @@ from service.cli.check_report import annotations, junit
 from service.cli.client import Client, Parameters, resource
 from service.cli.configuration import load_settings
 from service.cli.exits import ExitCode
-from service.cli.failures import RefusedError
+from service.cli.failures import RefusedError, UsageError
 from service.cli.options import AllowDifferent, AsJson, SweepId, Tolerance
 from service.cli.terminal import print_json, say
 from service.cli.verdicts import SLOWER, ratio_with_interval
@@ -42,8 +42,11 @@ def check(
     """Tell CI whether a sweep is slower than a baseline.
 
     The exit code is 1 where a point or the whole is slower, the sweep did not succeed as a whole,
-    or no point can be compared. Points that cannot be told do not fail.
+    or no point can be compared. Points that cannot be told do not fail. With --json `passes` and
+    `problem` say the same.
     """
+    if github and as_json:
+        raise UsageError("--github is text, not JSON; leave out one of the two")
     wanted = {
         "baseline": baseline,
         "candidate": sweep_id,
@@ -57,18 +60,18 @@ def check(
     if junit_file is not None:
         body = junit(found, baseline=baseline, candidate=sweep_id, problem=problem)
         files.write(junit_file, body)
+    passes = problem is None and not _is_slower(found)
     if as_json:
-        print_json(document)
+        print_json({**document, "problem": problem, "passes": passes})
     elif github:
         for line in annotations(found, problem=problem):
             typer.echo(line)
     else:
         _show(found, problem)
-    passes = problem is None and not _is_slower(found)
     raise typer.Exit(ExitCode.OK if passes else ExitCode.NEGATIVE)
 
 
-def _compared(client: Client, wanted: Parameters) -> tuple[Comparison, JsonValue]:
+def _compared(client: Client, wanted: Parameters) -> tuple[Comparison, dict[str, JsonValue]]:
     """The comparison; that the sides do not compare is an answer too, which CI is to be told."""
     try:
         answer = client.get("/v1/compare", wanted)
@@ -77,7 +80,9 @@ def _compared(client: Client, wanted: Parameters) -> tuple[Comparison, JsonValue
             raise
         told = "; ".join(error.lines)
         return Comparison(sentence=told), {"points": [], "sentence": told}
-    return answer.read(Comparison), answer.document
+    found, document = answer.read(Comparison), answer.document
+    assert isinstance(document, dict)  # noqa: S101 - the comparison was read from it
+    return found, document
 
 
 def _is_slower(found: Comparison) -> bool:

@@ -131,6 +131,20 @@ def test_what_cannot_be_measured_is_refused_with_its_field(
     assert answer.json()["errors"][0]["pointer"] == pointer
 
 
+def test_more_combinations_than_a_sweep_may_have_are_refused_and_not_queued(
+    client: TestClient, sessions: Sessions
+) -> None:
+    register(sessions)
+    wide = {"widths": list(range(16, 316)), "largest_gflop": 0.2}
+    answer = client.post("/v1/calibrations", json={**ASKED, "products": wide})
+    assert (answer.status_code, answer.json()["code"]) == (422, "quota_exceeded")
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == "/products/widths"
+    assert "900000 of them" in error["detail"]
+    assert "a sweep may have 10000" in error["detail"]
+    assert client.get("/v1/sweeps").json()["items"] == []
+
+
 def test_nothing_is_calibrated_before_a_device_is_known(client: TestClient) -> None:
     answer = client.post("/v1/calibrations", json={})
     assert answer.status_code == 422

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -151,6 +152,22 @@ def test_more_streams_than_allowed_are_told_to_come_back(
         while service.feed.num_listeners:
             httpx2.get(f"{address}/livez")
         assert httpx2.get(url, timeout=TIMEOUT).status_code == 200
+
+
+def test_a_burst_of_streams_leaves_no_more_than_allowed(
+    settings: Settings, sessions: Sessions
+) -> None:
+    few = settings.model_copy(update={"max_streams": 1})
+    with (
+        serving(create_app(few, sessions)) as address,
+        httpx2.Client(timeout=TIMEOUT) as http,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        asked = [http.build_request("GET", url) for url in [_submit(address)] * 8]
+        answers = list(pool.map(lambda one: http.send(one, stream=True), asked))
+        assert sorted(answer.status_code for answer in answers) == [200] + [429] * 7
+        for answer in answers:
+            answer.close()
 
 
 def test_a_stream_asks_for_its_scope_like_every_route(

@@ -1,6 +1,8 @@
 from pathlib import Path
 
+import httpx2
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
@@ -10,11 +12,21 @@ from service.settings import Settings
 from service.store.engine import Sessions, create_engine
 from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.measuring import register
+from tests.integration.api.serving import serving
 
 
 @pytest.mark.parametrize("path", ["/livez", "/healthz"])
 def test_a_process_that_answers_is_alive(path: str, client: TestClient) -> None:
     assert client.get(path).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("path", ["/livez", "/v1/sweeps", "/v1/nothing"])
+def test_head_answers_what_get_does_without_the_body(app: FastAPI, path: str) -> None:
+    with serving(app) as address, httpx2.Client(base_url=address) as http:
+        found, asked = http.get(path), http.head(path)
+    assert asked.status_code == found.status_code
+    assert asked.headers["content-length"] == found.headers["content-length"]
+    assert (asked.content, bool(found.content)) == (b"", True)
 
 
 def test_a_migrated_database_is_ready_and_says_whether_a_dispatcher_was_seen(

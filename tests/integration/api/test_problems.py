@@ -185,11 +185,20 @@ def test_a_wrong_parameter_is_named(path: str, pointer: str, client: TestClient)
     assert pointer in _pointers(answer)
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "with space"])
+@pytest.mark.parametrize("key", ["", "x" * 201, "with space"])
 def test_an_idempotency_key_is_a_short_word(key: str, client: TestClient) -> None:
     answer = client.post("/v1/sweeps", json=BODY, headers={"Idempotency-Key": key})
     _problem(answer, status=422, code="invalid_request")
     assert list(_pointers(answer)) == ["header:Idempotency-Key"]
+
+
+def test_the_longest_idempotency_key_is_kept_whole(client: TestClient) -> None:
+    first, again, other = (
+        client.post("/v1/sweeps", json=BODY, headers={"Idempotency-Key": key})
+        for key in ("x" * 200, "x" * 200, "x" * 199)
+    )
+    assert [answer.status_code for answer in (first, again, other)] == [202, 202, 202]
+    assert first.json()["id"] == again.json()["id"] != other.json()["id"]
 
 
 @pytest.mark.parametrize("seq", ["-1", "x", "99999999999999999999"])

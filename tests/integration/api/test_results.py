@@ -1,3 +1,6 @@
+import base64
+import json
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -86,6 +89,18 @@ def test_pages_hold_every_result_once(client: TestClient, sweep_id: str) -> None
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == 4
+
+
+@pytest.mark.parametrize("position", [1 << 31, 1 << 70])
+def test_a_cursor_that_was_changed_is_refused(
+    client: TestClient, sweep_id: str, position: int
+) -> None:
+    asked = {"sweep": sweep_id, "limit": "1"}
+    cursor = client.get("/v1/results", params=asked).json()["next_cursor"]
+    *rest, _ = json.loads(base64.urlsafe_b64decode(cursor + "==="))
+    changed = base64.urlsafe_b64encode(json.dumps([*rest, position]).encode()).decode()
+    answer = client.get("/v1/results", params={**asked, "cursor": changed.rstrip("=")})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_cursor")
 
 
 def test_one_result_shows_its_trials_and_samples_only_when_asked(

@@ -71,6 +71,16 @@ def test_what_no_known_machine_can_measure_is_refused_at_once(
     assert (answer.status_code, answer.json()["code"]) == (422, "nothing_to_measure")
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_a_pause_may_last_to_the_end_of_the_calendar(client: TestClient, zone: str) -> None:
+    client.post("/v1/schedules", json={**ASKED, "zone": zone})
+    body = {"reason": "fan", "until": "9999-12-31T23:59:59Z"}
+    paused = client.post(f"{NIGHTLY}/pause", json=body)
+    assert paused.status_code == 200, paused.text
+    assert (paused.json()["pause"]["until"], paused.json()["next_starts"]) == (body["until"], [])
+    assert client.get(NIGHTLY).json() == paused.json()
+
+
 def test_a_pause_that_would_be_over_is_refused(client: TestClient) -> None:
     client.post("/v1/schedules", json=ASKED)
     body = {"reason": "fan", "until": "2020-01-01T00:00:00Z"}

@@ -37,6 +37,24 @@ def test_a_line_that_cannot_be_read_refuses_all(client: TestClient, sessions: Se
     assert send(client, b"\n\n").json()["code"] == "unreadable_file"
 
 
+def test_a_time_beyond_the_calendar_refuses_all(client: TestClient, sessions: Sessions) -> None:
+    fill(client, sessions)
+    *lines, last = client.get(EXPORT).content.splitlines()
+    document = json.loads(last)
+    beyond = "9999-12-31T23:59:59-01:00"
+    for name, changed in (
+        ("/created_at", {"created_at": beyond}),
+        ("/sweep/created_at", {"sweep": {**document["sweep"], "created_at": beyond}}),
+        ("/trial/finished_at", {"trial": {**document["trial"], "finished_at": beyond}}),
+    ):
+        wrong = json.dumps({**document, **changed}).encode()
+        answer = send(client, b"\n".join([*lines, wrong]))
+        assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_file")
+        (error,) = answer.json()["errors"]
+        assert error["pointer"] == "line 12"
+        assert error["detail"] == f"{name}: the time lies outside the years 1 to 9999"
+
+
 def test_a_table_has_a_row_for_each_trial_and_runs_no_formula(
     client: TestClient, sessions: Sessions
 ) -> None:

@@ -109,6 +109,44 @@ def test_failed_points_show_their_errors_and_can_be_put_back(
     assert browser.send(f"{path}/retry", seen_at=path).status_code == 409
 
 
+def test_each_grid_lists_its_own_failures_and_says_where_all_are(
+    browser: Browser, sessions: Sessions
+) -> None:
+    names = ["gpt2", "pythia-31m"]
+    many = list(range(1, 61))
+    sweep_id = make(sessions, models=names, blocks="mlp", tp_degree=1, batch=many, replicates=1)
+    measuring.register(sessions)
+    while lease := measuring.claim(sessions):
+        measuring.fail(sessions, lease)
+    for name, other in (names, names[::-1]):
+        text = browser.get(f"/sweeps/{sweep_id}?model={name}").text
+        listed = text.partition('aria-label="Failed points"')[2].partition("</table>")[0]
+        assert (listed.count(f"<td>{name} "), listed.count(f"<td>{other} ")) == (50, 0)
+        assert "50 of 120" in text
+        assert f'href="/v1/sweeps/{sweep_id}/points?state=failed"' in text
+
+
+def test_each_grid_lists_its_own_rejections(browser: Browser, sessions: Sessions) -> None:
+    names = ["gpt2", "pythia-31m"]
+    sweep_id = make(sessions, models=names, blocks="mlp", tp_degree=[1, 5], batch=[1, 2])
+    text = browser.get(f"/sweeps/{sweep_id}?model=pythia-31m").text
+    listed = text.partition('aria-label="Rejected combinations"')[2].partition("</table>")[0]
+    assert (listed.count("<td>pythia-31m "), listed.count("<td>gpt2 ")) == (2, 0)
+    assert "2 of 4" in text
+    assert f'href="/v1/sweeps/{sweep_id}/points?state=rejected"' in text
+
+
+def test_a_grid_is_called_cut_only_where_it_is(
+    browser: Browser, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/sweeps/{make(sessions, blocks='mlp')}"
+    measuring.measure_all(sessions, step_us)
+    monkeypatch.setattr("service.pages.sweep.MOST_RESULTS", 6)
+    assert "results of this grid were read" not in browser.get(path).text
+    monkeypatch.setattr("service.pages.sweep.MOST_RESULTS", 5)
+    assert "The first 5 results of this grid were read" in browser.get(f"{path}?only=tp%3D2").text
+
+
 def test_the_request_that_is_shown_makes_the_same_sweep(
     browser: Browser, sessions: Sessions
 ) -> None:

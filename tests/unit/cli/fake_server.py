@@ -20,6 +20,7 @@ class Reply:
     text: str | None = None
     content_type: str = "application/json"
     drops: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def payload(self) -> bytes:
@@ -114,6 +115,8 @@ def serving() -> Iterator[FakeServer]:
             if reply.status != 204:
                 self.send_header("Content-Type", reply.content_type)
                 self.send_header("Content-Length", str(len(reply.payload)))
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             if reply.status != 204:
                 self.wfile.write(reply.payload)

@@ -62,13 +62,33 @@ CHECK = ("check", SWEEP_ID, "--baseline", "good")
     ],
 )
 def test_the_exit_code_is_the_answer(
-    fake: FakeServer, run: Run, found: object, state: str, code: ExitCode
+    fake: FakeServer, run: Run, found: dict[str, object], state: str, code: ExitCode
 ) -> None:
     answer(fake, found, state=state)
     outcome = run(*CHECK)
     assert outcome.code == code
     assert fake.calls(COMPARE)[0].query == {"baseline": ["good"], "candidate": [SWEEP_ID]}
     assert "what the server says" in outcome.out
+    told = json.loads(run(*CHECK, "--json").out)
+    assert told["passes"] is (code is ExitCode.OK)
+    assert told["sentence"] == found["sentence"]
+
+
+@pytest.mark.parametrize("state", ["partial", "failed", "running"])
+def test_json_says_what_speaks_against_the_sweep(fake: FakeServer, run: Run, state: str) -> None:
+    answer(fake, comparison(compared("same")), state=state)
+    outcome = run(*CHECK, "--json")
+    told = json.loads(outcome.out)
+    assert (outcome.code, told["passes"]) == (ExitCode.NEGATIVE, False)
+    assert f"sweep {SWEEP_ID} is " in told["problem"]
+    assert told["points"][0]["verdict"] == "same"
+
+
+def test_json_and_annotations_are_not_asked_for_at_once(fake: FakeServer, run: Run) -> None:
+    outcome = run(*CHECK, "--json", "--github")
+    assert outcome.code == ExitCode.USAGE
+    assert "leave out one of the two" in outcome.err
+    assert fake.received == []
 
 
 def test_a_sweep_that_goes_on_is_said_to(fake: FakeServer, run: Run) -> None:
@@ -121,7 +141,9 @@ def test_sides_that_do_not_compare_fail_and_ci_is_told(
     assert outcome.code == ExitCode.NEGATIVE
     assert "hardware.accelerator: A against B" in outcome.out
     assert "no point was measured on both sides" in file.read_text()
-    assert json.loads(run(*CHECK, "--json").out)["points"] == []
+    told = json.loads(run(*CHECK, "--json").out)
+    assert (told["points"], told["passes"]) == ([], False)
+    assert "no point was measured on both sides" in told["problem"]
     fake.on(COMPARE, problem(404, "not_found", "No such thing", "no baseline"))
     assert run(*CHECK).code == ExitCode.REFUSED
 

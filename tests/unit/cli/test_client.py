@@ -7,6 +7,7 @@ from service.cli.client import Client
 from service.cli.failures import (
     RefusedError,
     ServerFailedError,
+    UnavailableError,
     UnreachableError,
     UsageError,
 )
@@ -22,8 +23,15 @@ def server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture
-def client(server: FakeServer) -> Iterator[Client]:
-    with Client(server.url, token="tps_a.b") as connected:  # noqa: S106 - a made-up one
+def pauses() -> list[float]:
+    """How long the client paused."""
+    return []
+
+
+@pytest.fixture
+def client(server: FakeServer, pauses: list[float]) -> Iterator[Client]:
+    token = "tps_a.b"  # noqa: S105 - a made-up one
+    with Client(server.url, token=token, pause=pauses.append) as connected:
         yield connected
 
 
@@ -113,6 +121,32 @@ def test_lost_answer_is_asked_for_again_only_with_an_idempotency_key(
     server.on("POST /v1/sweeps", Reply(drops=True), Reply(sweep()))
     with pytest.raises(UnreachableError):
         client.post("/v1/sweeps", b"{}")
+
+
+@pytest.mark.parametrize(
+    ("told", "paused"), [({}, 0.5), ({"Retry-After": "5"}, 5), ({"Retry-After": "900"}, 10)]
+)
+def test_a_server_that_is_not_ready_is_asked_again_only_with_an_idempotency_key(
+    server: FakeServer, client: Client, pauses: list[float], told: dict[str, str], paused: float
+) -> None:
+    away = Reply({}, status=503, headers=told)
+    server.on("POST /v1/sweeps", away, away, Reply(sweep()))
+    assert client.post("/v1/sweeps", b"{}", key="k").read(Sweep).id == SWEEP_ID
+    assert pauses == [paused, paused]
+    server.on("POST /v1/sweeps", away)
+    with pytest.raises(UnavailableError):
+        client.post("/v1/sweeps", b"{}", key="k")
+    assert len(server.received) == 3 + 3
+    with pytest.raises(UnavailableError):
+        client.post("/v1/sweeps", b"{}")
+    assert len(server.received) == 3 + 3 + 1
+
+
+def test_a_server_that_fails_is_not_asked_again(server: FakeServer, client: Client) -> None:
+    server.on("POST /v1/sweeps", Reply({}, status=500))
+    with pytest.raises(ServerFailedError):
+        client.post("/v1/sweeps", b"{}", key="k")
+    assert len(server.received) == 1
 
 
 @pytest.mark.parametrize(

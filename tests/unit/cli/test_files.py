@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from service.cli.exits import ExitCode
 from tests.unit.cli.answers import page
 from tests.unit.cli.conftest import Run
@@ -134,6 +136,28 @@ def test_results_are_written_to_a_file_or_to_stdout(
     assert list(tmp_path.iterdir()) == [path], "nothing else is left"
     missing = run("export", str(tmp_path / "no" / "where.csv"), "--format", "csv")
     assert (missing.code, "cannot be written" in missing.err) == (ExitCode.USAGE, True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_what_names_no_file_is_a_usage_error_before_anything_is_asked(
+    fake: FakeServer, run: Run, name: str
+) -> None:
+    outcome = run("export", name)
+    assert outcome.code == ExitCode.USAGE
+    assert f"{name!r} names no file; name one, or - for standard output" in outcome.err
+    assert fake.received == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a.txt/results.jsonl", "kept"])
+def test_a_place_that_cannot_be_written_to_is_a_usage_error(
+    fake: FakeServer, run: Run, tmp_path: Path, name: str
+) -> None:
+    fake.on("GET /v1/results/export", Reply(text=EXPORTED, content_type="application/x-ndjson"))
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "kept").mkdir()
+    outcome = run("export", str(tmp_path / name))
+    assert (outcome.code, "cannot be written" in outcome.err) == (ExitCode.USAGE, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "kept"}
 
 
 def test_a_refused_export_leaves_no_file(fake: FakeServer, run: Run, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+import pytest
+
 from service.cli.client import Client
 from service.cli.follow import events, progress
 from tests.unit.cli.answers import SWEEP_ID, sweep
@@ -11,13 +13,19 @@ def seen(server: FakeServer) -> list[str]:
         return [event.id for event in events(client, SWEEP_ID, pause=lambda _: None)]
 
 
-def test_broken_stream_is_resumed_after_the_last_event() -> None:
+AWAY = pytest.mark.parametrize(
+    "away", [Reply(drops=True), Reply({}, status=503)], ids=["gone", "503"]
+)
+
+
+@AWAY
+def test_broken_stream_is_resumed_after_the_last_event(away: Reply) -> None:
     with serving() as server:
         server.on(SHOW, Reply(sweep("running")), Reply(sweep("running")), Reply(sweep("succeeded")))
         server.on(
             EVENTS,
             stream((1, "trial_started", {}), (2, "trial_succeeded", {})),
-            Reply(drops=True),
+            away,
             stream((3, "sweep_finished", {})),
         )
         assert seen(server) == ["1", "2", "3"]
@@ -42,10 +50,10 @@ def test_progress_ends_with_the_finished_sweep() -> None:
     assert states[-1] == "succeeded"
 
 
-def test_a_short_outage_is_waited_out() -> None:
+@AWAY
+def test_a_short_outage_is_waited_out(away: Reply) -> None:
     pauses: list[float] = []
     with serving() as server, Client(server.url) as client:
-        away = Reply(drops=True)
         server.on(SHOW, Reply(sweep("running")), away, away, Reply(sweep("succeeded", done=6)))
         server.on(EVENTS, Reply(status=204))
         found = list(progress(client, SWEEP_ID, pause=pauses.append))

@@ -40,6 +40,25 @@ def test_a_file_is_sent_as_the_model_it_describes(
     assert json.loads(answered.received[0].body)["model"] == {"model_type": "llama"}
 
 
+@pytest.mark.parametrize("command", [("memory",), ("advise", "--model")], ids=str)
+@pytest.mark.parametrize(
+    "text", ['{"model_type": "llama"}', json.dumps({"a": "x" * 5000})], ids=len
+)
+def test_a_model_that_is_json_itself_is_a_usage_error(
+    answered: FakeServer, run: Run, command: tuple[str, ...], text: str
+) -> None:
+    outcome = run(*command, text)
+    assert outcome.code == ExitCode.USAGE
+    assert "give the name of a file that holds it" in outcome.err
+    assert answered.received == []
+
+
+def test_a_name_that_no_file_can_have_is_a_usage_error(answered: FakeServer, run: Run) -> None:
+    outcome = run("advise", "--model", "x" * 5000)
+    assert (outcome.code, "xxx" in outcome.err) == (ExitCode.USAGE, True)
+    assert answered.received == []
+
+
 def test_nothing_that_fits_is_a_no(fake: FakeServer, run: Run) -> None:
     body = answers()["plan_memory"].model_dump(mode="json")
     body["plans"] = body["plans"][:1]

@@ -116,6 +116,36 @@ def test_what_is_named_twice_is_measured_once(
     assert found[0] == found[1]
 
 
+def test_repeats_do_not_multiply_the_work() -> None:
+    often = 20_000
+    spec = CalibrationSpec.model_validate(
+        {
+            "tp_degree": 2,
+            "collective_impl": ["backend"] * often,
+            "collectives": ["all_reduce"] * often,
+            "copied_bytes": [4096] * often,
+            "products": {"widths": [256] * often, "largest_gflop": 0.1},
+        }
+    )
+    assert spec.products is not None
+    assert len(spec.probes(dtype=Dtype.FLOAT32, products=spec.products).points) == 15 + 4 + 1
+
+
+@pytest.mark.parametrize("max_bytes", [1024, 1025, 2047, 2048, 1 << 24])
+def test_combinations_are_counted_without_expanding_them(max_bytes: int) -> None:
+    spec = CalibrationSpec.model_validate(
+        {
+            "tp_degree": [2, 4],
+            "collective_impl": "backend",
+            "copied_bytes": [4096, 8192],
+            "max_bytes": max_bytes,
+        }
+    )
+    every = ProductGrid(widths=(256, 512), largest_gflop=1e5)
+    found = spec.probes(dtype=Dtype.FLOAT32, products=every).points
+    assert sum(spec.combinations_by_field(every).values()) == len(found)
+
+
 def test_a_width_that_is_named_twice_is_measured_once() -> None:
     spec = CalibrationSpec(tp_degree=(1,), collective_impl=(BACKEND,))
     twice = ProductGrid(widths=(256, 256), largest_gflop=FEW.largest_gflop)

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from service.errors import InvalidCursorError
 from service.store.pages import decode_cursor, encode_cursor
 
-KEYS = st.tuples(st.text(), st.integers(0, 2**53))
+KEYS = st.tuples(
+    st.text(st.characters(codec="ascii", exclude_categories=["Cc"])), st.integers(0, 2**31 - 1)
+)
 
 
 @given(KEYS)
@@ -41,6 +43,13 @@ def test_a_truth_value_is_not_a_number() -> None:
     cursor = encode_cursor((True,), filters="f")
     with pytest.raises(InvalidCursorError):
         decode_cursor(cursor, filters="f", types=(int,))
+
+
+@pytest.mark.parametrize("key", [2**31, 2**63, 2**70, -1, "\ud800", "a\0b", "\u00e9"], ids=repr)
+def test_what_no_row_has_is_refused(key: str | int) -> None:
+    cursor = encode_cursor((key,), filters="f")
+    with pytest.raises(InvalidCursorError, match="begin without one"):
+        decode_cursor(cursor, filters="f", types=(type(key),))
 
 
 def test_a_deeply_nested_cursor_is_refused() -> None:

@@ -53,5 +53,5 @@ def test_as_many_ranks_are_offered_as_may_have_a_core_and_a_few_at_least(
 def test_a_calibration_gives_every_rank_a_core_of_its_own(allow: Allow) -> None:
     allow(2)
     node = cpu_node("n", TORCH, address="127.0.0.1", num_slots=64)
-    completed, _ = complete(CalibrationSpec(), nodes=[node])
+    completed, _ = complete(CalibrationSpec(), nodes=[node], max_points=1000)
     assert completed.tp_degree == (1, 2)

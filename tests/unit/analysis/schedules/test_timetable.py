@@ -103,6 +103,34 @@ def test_the_newest_are_the_end_of_all_there_are(minutes: int, most: int, cron: 
     assert timetable.newest(after=after, until=until, most=most) == inside[-most:]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize(
+    ("cron", "after"),
+    [
+        ("0 2 * * *", "9999-12-01T00:00"),
+        ("*/20 * * * *", "9999-12-31T00:00"),
+        ("0 0 29 2 *", "9995-01-01T00:00"),
+    ],
+)
+def test_times_end_with_the_calendar(cron: str, after: str, zone: str) -> None:
+    timetable = Timetable(cron, zone)
+    found = list(timetable.occurrences(after=utc(after)))
+    for end in (found[-1], datetime.max.replace(tzinfo=UTC)):
+        assert list(timetable.occurrences(after=end)) == []
+        assert timetable.next_start(after=end) is None
+
+
+def test_a_start_that_is_put_off_beyond_the_calendar_is_none() -> None:
+    timetable = Timetable("*/20 * * * *", "UTC", offset=timedelta(minutes=30))
+    after = utc("9999-12-31T22:50")
+    assert [f"{one:%H:%M}" for one in timetable.occurrences(after=after)] == [
+        "23:00",
+        "23:20",
+        "23:40",
+    ]
+    assert [f"{one:%H:%M}" for one in timetable.starts(after=after)] == ["23:30", "23:50"]
+
+
 def test_offsets_are_fixed_and_spread_over_the_jitter() -> None:
     offsets = {name: offset_of(name, jitter_s=600) for name in map(str, range(50))}
     assert offsets == {name: offset_of(name, jitter_s=600) for name in offsets}
