@@ -198,6 +198,7 @@ class Rank:
             size=group.size,
             device=self._device,
             process_group=process_group,
+            world_size=self._setup.size,
             share_a_host=share_a_host,
             timeout_s=self._timeout_s,
         )

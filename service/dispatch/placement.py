@@ -10,6 +10,7 @@ from service.store.leases import Lease, Offer
 from workers.contract.axes import GroupKind
 from workers.contract.errors import TopologyError
 from workers.contract.hardware import NodeFacts
+from workers.contract.implementations import degrees_of_group
 from workers.contract.topology import parse_topology
 
 FIRST_QUARANTINE_S, LONGEST_QUARANTINE_S = 10.0, 600.0
@@ -26,8 +27,9 @@ class GroupPlan:
     @classmethod
     def for_lease(cls, lease: Lease) -> "GroupPlan":
         """The sweep's largest degree, with a sub-group for each of its degrees."""
-        degrees = {*lease.degrees, lease.spec.tp_degree}
-        return cls(num_ranks=max(degrees), degrees=tuple(sorted(degrees)))
+        points = [spec for spec in (lease.spec, lease.pair_spec) if spec is not None]
+        degrees = degrees_of_group(points, {*lease.degrees, lease.spec.tp_degree})
+        return cls(num_ranks=degrees[-1], degrees=degrees)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

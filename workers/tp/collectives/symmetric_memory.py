@@ -33,6 +33,11 @@ class SymmetricBuffer:
             raise self._unavailable(f"it knows {SYMMETRIC_DEGREES} ranks, not {members.size}")
         if not members.share_a_host:
             raise self._unavailable("the ranks sit on several hosts")
+        if members.size != members.world_size:
+            raise self._unavailable(
+                f"a rendezvous of {members.size} ranks in a group of {members.world_size} would "
+                f"hang the group's next one (pytorch#196082); it works in a group of {members.size}"
+            )
         self._device = members.device
         self._process_group = members.process_group
         self.group_name = members.process_group.group_name
