@@ -10,7 +10,7 @@ import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 
 from workers.contract.axes import CollectiveImpl
-from workers.contract.errors import CollectiveUnavailableError
+from workers.contract.errors import CollectiveUnavailableError, DeviceMemoryError
 from workers.contract.group import RankSetup
 from workers.rank import Rank
 from workers.tp.collectives.backend import BackendCollectives
@@ -143,6 +143,25 @@ def test_memory_that_the_driver_cannot_share_is_a_final_error(
         SymmetricBuffer("two_shot", members()).room_for(torch.ones(1))
     assert caught.value.is_final
     assert allocated == [MIB]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("Tried to allocate 8 MiB"),
+        RuntimeError("CUDA driver error: out of memory"),
+    ],
+)
+@pytest.mark.usefixtures("allocated")
+def test_memory_that_the_device_lacks_is_told_as_such_with_its_size(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(symm_mem, "empty", fail)
+    with pytest.raises(DeviceMemoryError, match=f"two_shot: no room for {8 * MIB} bytes"):
+        SymmetricBuffer("two_shot", members()).room_for(torch.ones(2 * MIB))
 
 
 def test_a_rank_refuses_a_rendezvous_that_leaves_out_ranks_of_its_group(
