@@ -71,6 +71,20 @@ def test_a_group_with_ranks_beside_is_replaced_for_symmetric_memory() -> None:
         assert next_step(group, asked) is step
 
 
+@pytest.mark.parametrize("degrees", [(1, 2), (1, 2, 4)])
+def test_on_several_hosts_the_ranks_of_a_degree_sit_the_same_in_every_sweep(
+    degrees: tuple[int, ...],
+) -> None:
+    plan = GroupPlan.for_lease(lease(degrees=degrees, tp_degree=2), num_hosts=2)
+    assert plan == GroupPlan(num_ranks=2, degrees=(1, 2), num_hosts=2)
+
+
+def test_a_rank_alone_needs_no_other_group_on_several_hosts_either() -> None:
+    plan = GroupPlan.for_lease(lease(degrees=(1, 2), tp_degree=2), num_hosts=2)
+    group = GroupHistory(plan=plan, replicate=("s1", 0), is_used=True)
+    assert next_step(group, lease(degrees=(1, 2), tp_degree=1)) is Step.SUBMIT
+
+
 @pytest.mark.parametrize(
     ("num_cpus", "num_ranks", "share"), [(2, 4, 0.5), (8, 2, 1.0), (2, 3, 0.666)]
 )
