@@ -141,6 +141,9 @@ class GraphedStep:
         start = self._recorder.record(lambda: self._outputs.append(step.forward()))
         if self.has_backward:
             self._start_backward = self._recorder.record(lambda: step.backward(self._outputs[0]))
+            # Else its graph lives on, and with it the weights' nodes, which belong to this
+            # recording's stream: another pass's recording would meet them there.
+            self._outputs[0] = self._outputs[0].detach()
         return start
 
 

@@ -75,6 +75,28 @@ def test_a_forward_alone_is_one_graph() -> None:
     assert recorder.events == ["warm up", "record", "start graph 0", "start graph 0"]
 
 
+class Doubling:
+    has_backward = True
+
+    def __init__(self) -> None:
+        self.weight = torch.ones(2, requires_grad=True)
+
+    def forward(self) -> Tensor:
+        return self.weight * 2
+
+    def backward(self, output: Tensor) -> None:
+        torch.autograd.grad(output, self.weight, torch.ones(2))
+
+
+def test_a_recorded_step_leaves_no_node_to_another_passs_recording() -> None:
+    """Nodes of the weights belong to the stream that they were first used on."""
+    recorded = GraphedStep(Doubling(), FakeRecorder())
+    first, second = recorded.forward(), recorded.forward()
+    assert first.grad_fn is None
+    assert first.data_ptr() == second.data_ptr()
+    assert first.tolist() == [2, 2]
+
+
 class LoggingClock:
     """Takes no time, and says what happens within a step's."""
 
