@@ -151,6 +151,7 @@ def _result(trial: _Trial, point: Subject) -> RankResult:
             trial.environment,
             trial.host,
             clean=passes[Pass.CLEAN],
+            ranks_here=seat.peers.num_here,
         ),
         host=trial.host,
         profile=trial.profiles[number],
