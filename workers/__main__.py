@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workers.contract.errors import WorkerError
 from workers.contract.hardware import NodeFacts
-from workers.contract.implementations import judge_impl_on
+from workers.contract.implementations import degrees_of_group, judge_impl_on
 from workers.contract.launching import judge_launch_on
 from workers.contract.point import PointSpec
 from workers.contract.sweep import SweepSpec
@@ -76,11 +76,16 @@ def _measurable(spec: SweepSpec, node: NodeFacts) -> tuple[Points, ...]:
 def _replicate(
     spec: SweepSpec, trials: list[Points], node: NodeFacts, *, replicate: int, seed: int
 ) -> Iterator[TrialResult | str]:
-    """Measure every trial once in one set of new processes; after a failure, in another set."""
-    degrees = tuple(sorted({points[0].tp_degree for points in trials}))
+    """Measure every trial once in one set of new processes.
+
+    In another set after a failure, and where a trial needs a group of other degrees.
+    """
+    degrees = {points[0].tp_degree for points in trials}
     group: LocalGroup | None = None
+    formed: tuple[int, ...] = ()
     with tempfile.TemporaryDirectory(prefix="tpsweep-") as logs, ExitStack() as stack:
-        for number, (point, *others) in enumerate(trials):
+        for number, points in enumerate(trials):
+            point, *others = points
             order = TrialOrder(
                 trial_id=f"{replicate}-{number}",
                 attempt=1,
@@ -93,9 +98,13 @@ def _replicate(
                 deadline_s=spec.sampling.max_time_s * (1 + len(others)) + TRIAL_SLACK_S,
             )
             _say(f"replicate {replicate + 1}/{spec.replicates}, trial {number + 1}/{len(trials)}")
+            needed = degrees_of_group(points, degrees)
+            if needed != formed:
+                stack.close()
+                group, formed = None, needed
             try:
                 group = group or stack.enter_context(
-                    LocalGroup(size=max(degrees), degrees=degrees, node=node, log_dir=Path(logs))
+                    LocalGroup(size=needed[-1], degrees=needed, node=node, log_dir=Path(logs))
                 )
                 yield group.measure(order)
             except (WorkerError, RuntimeError) as error:

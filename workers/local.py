@@ -27,8 +27,8 @@ PATIENCE_S = 5.0
 """How long a rank may take to end by itself before it is killed."""
 NOTICED_WITHIN_S = 0.5
 """After a rank has failed, how long a peer's death may take to show: it would be the cause."""
-LONGEST_STACKS = 4096
-"""Characters of a hung rank's stacks that are told: its main thread is the last of them."""
+LONGEST_WORDS = 4096
+"""Characters of the end of a rank's stacks, and of its log, that are told of one that is gone."""
 
 
 class LocalGroup:
@@ -158,18 +158,19 @@ class LocalGroup:
         except (EOFError, ConnectionError):
             process = self._processes[rank]
             process.join(PATIENCE_S)
-            stacks = self._stacks_of(rank)
+            stacks, log = (self._last_words(rank, kind) for kind in ("stacks", "log"))
             msg = f"rank {rank} ended with exit code {process.exitcode}"
             msg += f" at its deadline; where it stood:\n{stacks}" if stacks else ""
+            msg += f"\nthe end of its log:\n{log}" if log else ""
             raise RankLostError(msg, rank=rank, cause="hung" if stacks else "died") from None
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def _stacks_of(self, rank: int) -> str:
-        """The end of what it wrote at its deadline; its file goes with the group's folder."""
-        path = self._log_dir / f"rank{rank}.stacks"
-        return path.read_text(errors="replace")[-LONGEST_STACKS:] if path.exists() else ""
+    def _last_words(self, rank: int, kind: str) -> str:
+        """The end of its stacks, written at its deadline, or log; both go with the folder."""
+        path = self._log_dir / f"rank{rank}.{kind}"
+        return path.read_text(errors="replace")[-LONGEST_WORDS:] if path.exists() else ""
 
 
 def _setup(rank: int, *, size: int, log_dir: Path) -> RankSetup:
@@ -185,15 +186,19 @@ def _setup(rank: int, *, size: int, log_dir: Path) -> RankSetup:
 
 
 def _serve(connection: "Connection[Any, Any]", setup: RankSetup, rank_class: type[Rank]) -> None:
-    """Answer calls until the other end closes: the parent is done, or gone."""
+    """Answer calls until the other end closes: the parent is done, or gone.
+
+    The rank is made within the first call, which so has the answer where it cannot be made.
+    """
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    rank = rank_class(setup)
+    rank: Rank | None = None
     while True:
         try:
             method, arguments = connection.recv()
         except EOFError:
             os._exit(0)  # not through torch's teardown, which may wait for a dead peer
         try:
+            rank = rank or rank_class(setup)
             answer = getattr(rank, method)(*arguments)
         except WorkerError as error:
             answer = error

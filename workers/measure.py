@@ -23,6 +23,7 @@ from workers.prepare import Place, Seat, Subject, prepare
 from workers.runtime.device import PeakMemory, return_freed_memory
 from workers.runtime.host import load_average
 from workers.timing.clocks import Clock, clock_for
+from workers.timing.graphs import GraphClock
 from workers.timing.passes import Sampled, sample, warm_up
 from workers.timing.peers import Peers
 from workers.timing.profiling import profile_steps
@@ -62,7 +63,7 @@ def measure(
     return_freed_memory(seat.device)
     memory = PeakMemory(seat.device)
     points = [prepare(place, order.seed) for place in places]
-    clock = clock_for(seat.device)
+    clock = _clock(points, seat)
     num_warmup_steps = _warm_up(order, points, seat, clock)
     sampled, host = _sample(order, points, seat, clock)
     trial = _Trial(
@@ -76,6 +77,14 @@ def measure(
         profiles=tuple(_profile(order, point) for point in points),
     )
     return _joined([_result(trial, point) for point in points])
+
+
+def _clock(points: Sequence[Subject], seat: Seat) -> Clock:
+    """The device's, which also reads what graphs marked where there are any."""
+    clock = clock_for(seat.device)
+    if all(point.place.spec.launch is Launch.EAGER for point in points):
+        return clock
+    return GraphClock(clock, [spans for point in points for spans in point.spans.values()])
 
 
 def _warm_up(
@@ -142,6 +151,7 @@ def _result(trial: _Trial, point: Subject) -> RankResult:
             trial.environment,
             trial.host,
             clean=passes[Pass.CLEAN],
+            ranks_here=seat.peers.num_here,
         ),
         host=trial.host,
         profile=trial.profiles[number],

@@ -22,7 +22,7 @@ from workers.measure import check_orders_agree, measure
 from workers.prepare import Place, Seat, Subject, prepare
 from workers.runtime.communicator import Communicator
 from workers.runtime.deadline import SelfDestruct
-from workers.runtime.device import select
+from workers.runtime.device import free_bytes, select
 from workers.runtime.host import clock_identity, environment
 from workers.runtime.loaded_torch import torch_facts
 from workers.runtime.nvml import GpuMonitor
@@ -198,6 +198,7 @@ class Rank:
             size=group.size,
             device=self._device,
             process_group=process_group,
+            world_size=self._setup.size,
             share_a_host=share_a_host,
             timeout_s=self._timeout_s,
         )
@@ -224,6 +225,7 @@ class Rank:
             device=self._device,
             seed=PROOF_SEED,
             reference_dtype=torch.float64 if self._device.type == "cpu" else torch.float32,
+            memory_bytes=free_bytes(self._device, ranks_here=seat.peers.num_here),
         )
 
 

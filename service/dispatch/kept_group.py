@@ -67,7 +67,8 @@ class KeptGroup:
             case Step.SUBMIT:
                 pass
             case Step.REGROUP:
-                self._regroup(GroupPlan.for_lease(lease), is_used=self._history.is_used)
+                plan = GroupPlan.for_lease(lease, num_hosts=self._history.plan.num_hosts)
+                self._regroup(plan, is_used=self._history.is_used)
             case Step.REPLACE:
                 self.end()
 

@@ -10,6 +10,7 @@ from service.store.leases import Lease, Offer
 from workers.contract.axes import GroupKind
 from workers.contract.errors import TopologyError
 from workers.contract.hardware import NodeFacts
+from workers.contract.implementations import degrees_of_group
 from workers.contract.topology import parse_topology
 
 FIRST_QUARANTINE_S, LONGEST_QUARANTINE_S = 10.0, 600.0
@@ -22,12 +23,22 @@ class GroupPlan:
 
     num_ranks: int
     degrees: tuple[int, ...]
+    num_hosts: int = 1
+    """Machines that the ranks are dealt out to."""
 
     @classmethod
-    def for_lease(cls, lease: Lease) -> "GroupPlan":
-        """The sweep's largest degree, with a sub-group for each of its degrees."""
-        degrees = {*lease.degrees, lease.spec.tp_degree}
-        return cls(num_ranks=max(degrees), degrees=tuple(sorted(degrees)))
+    def for_lease(cls, lease: Lease, *, num_hosts: int = 1) -> "GroupPlan":
+        """The sweep's largest degree, with a sub-group for each of its degrees.
+
+        On several hosts the point's own degree is the largest: where its ranks sit must not depend
+        on what else the sweep asks for. Only a rank alone sits on the first host in any group.
+        """
+        own = lease.spec.tp_degree
+        points = [spec for spec in (lease.spec, lease.pair_spec) if spec is not None]
+        degrees = degrees_of_group(points, {*lease.degrees, own})
+        if num_hosts > 1 and own > 1:
+            degrees = tuple(degree for degree in degrees if degree <= own)
+        return cls(num_ranks=degrees[-1], degrees=degrees, num_hosts=num_hosts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +62,7 @@ class Step(StrEnum):
 
 def next_step(group: GroupHistory, lease: Lease) -> Step:
     """Replicates never share a formation; fresh ones never share processes either."""
-    plan = GroupPlan.for_lease(lease)
+    plan = GroupPlan.for_lease(lease, num_hosts=group.plan.num_hosts)
     if group.plan.num_ranks != plan.num_ranks:
         return Step.REPLACE
     is_at_it = group.replicate == (lease.sweep_id, lease.replicate)
@@ -84,16 +95,16 @@ def cpus_per_rank(*, num_cpus: float, num_ranks: int) -> float:
 
 
 def link_class(facts: NodeFacts, device_indices: Sequence[int]) -> str:
-    """The worst link among the devices that ran; on a CPU the host's memory.
+    """The worst link among the devices that ran; on CPUs of one host its memory, always.
 
     The node's fabric where the matrix does not hold them, as with several parts of one GPU: what
     was measured is not lost for want of a better name.
     """
-    if device_kind(facts) == "cpu":
-        return facts.hardware.fabric
-    if len(device_indices) < 2:  # noqa: PLR2004 - a link has two ends
+    is_cpu = device_kind(facts) == "cpu"
+    has_ends = len(device_indices) > 1
+    if not has_ends and (facts.num_hosts > 1 or not is_cpu):
         return "none"
-    if not facts.topology:
+    if is_cpu or not facts.topology:
         return facts.hardware.fabric
     try:
         link = parse_topology(facts.topology).worst_link(tuple(device_indices))

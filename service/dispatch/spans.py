@@ -68,6 +68,7 @@ def joined(nodes: Sequence[NodeFacts], *, link: str) -> NodeFacts:
     return first.model_copy(
         update={
             "name": _joined_name([node.name for node in nodes]),
+            "num_hosts": len(nodes),
             "hardware": hardware,
             "num_slots": sum(node.num_slots for node in nodes),
             "slot_memory_bytes": min(node.slot_memory_bytes for node in nodes),

@@ -226,7 +226,7 @@ class Station:
         if self._group is not None:
             self._group.adapt(self._work.lease)
         else:
-            plan = GroupPlan.for_lease(self._work.lease)
+            plan = GroupPlan.for_lease(self._work.lease, num_hosts=self.node.num_hosts)
             group = self._start_group(self.node, plan)
             self._group = KeptGroup(group, plan, now=self._clock())
             log.info(

@@ -83,6 +83,7 @@ def run_rank(rank: int, store: str) -> None:
         size=2,
         device=torch.device("cpu"),
         process_group=world,
+        world_size=2,
         share_a_host=True,
         timeout_s=TIMEOUT.total_seconds(),
     )

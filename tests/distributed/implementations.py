@@ -26,6 +26,7 @@ def members(
         size=group.size,
         device=torch.device(device),
         process_group=world,
+        world_size=group.size,
         share_a_host=share_a_host,
         timeout_s=timeout_s,
     )

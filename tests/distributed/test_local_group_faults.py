@@ -18,6 +18,7 @@ from workers.contract.errors import (
     OrderMismatchError,
     RankLostError,
 )
+from workers.contract.group import RankSetup
 from workers.contract.hardware import NodeFacts
 from workers.contract.trial import RankResult, TrialOrder
 from workers.local import LocalGroup
@@ -99,6 +100,35 @@ def test_a_fault_in_one_rank_ends_the_group_and_leaves_no_process(
         if pid not in before and "resource_tracker" not in str(command)
     ]
     assert left == []
+
+
+class UnmadeRank(Rank):
+    def __init__(self, setup: RankSetup) -> None:
+        super().__init__(setup)
+        if setup.rank == 1:
+            raise RuntimeError("device is busy")
+
+
+def test_a_rank_that_cannot_be_made_says_why(node: NodeFacts, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="RuntimeError: device is busy"):
+        LocalGroup(size=2, degrees=(2,), node=node, log_dir=tmp_path, rank_class=UnmadeRank)
+
+
+class SpeakingRank(Rank):
+    def measure(self, order: TrialOrder) -> RankResult:
+        os.write(2, f"driver: no device for {order.trial_id}\n".encode())
+        os._exit(1)
+
+
+def test_of_a_rank_that_is_gone_the_end_of_its_log_is_told(node: NodeFacts, tmp_path: Path) -> None:
+    says = r"(?s)rank 0 ended with exit code 1\nthe end of its log:\n.*driver: no device for t"
+    with (
+        LocalGroup(
+            size=1, degrees=(1,), node=node, log_dir=tmp_path, rank_class=SpeakingRank
+        ) as group,
+        pytest.raises(RankLostError, match=says),
+    ):
+        group.measure(order(tp_degree=1))
 
 
 def test_a_group_that_is_left_gives_its_shared_memory_back(node: NodeFacts, tmp_path: Path) -> None:

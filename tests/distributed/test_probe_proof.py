@@ -1,14 +1,22 @@
 """Probes over real processes and gloo: what their proofs pass, and what they find."""
 
+import math
+import re
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import torch
 
-from tests.distributed.conftest import RankFailedError, SpawnRanks
-from tests.distributed.wrong_collectives import DealsToTheWrongRank, SumsTooMuch
+from tests.distributed.conftest import RankFailedError, RankFunction, SpawnRanks
+from tests.distributed.wrong_collectives import (
+    DealsToTheWrongRank,
+    Distorted,
+    SumsOnceMoreAlone,
+    SumsTooMuch,
+)
 from workers.contract.axes import Collective, Dtype
-from workers.contract.errors import NumericsError
+from workers.contract.errors import NumericsError, ProofError
 from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe
 from workers.tp.copying import CopyStep
 from workers.tp.group import NoCollectives, TensorParallelGroup
@@ -47,6 +55,42 @@ def test_a_wrong_collective_is_found(spawn_ranks: SpawnRanks, function: object) 
     with pytest.raises(RankFailedError) as caught:
         spawn_ranks(2, function)  # type: ignore[arg-type]
     assert isinstance(caught.value.__cause__, NumericsError)
+
+
+def words_where_rank_1_is_wrong(group: TensorParallelGroup, wrong: type[Distorted]) -> str:
+    distorted = group.with_collectives(wrong(group.collectives, group.rank))
+    group = distorted if group.rank == 1 else group
+    with pytest.raises(ProofError) as caught:
+        prove_probe(probe(Collective.ALL_REDUCE), group=group, device=CPU, seed=1)
+    return str(caught.value)
+
+
+def words_where_the_product_of_rank_1_is_wrong(group: TensorParallelGroup, factor: float) -> str:
+    def off(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return (x @ w.T) * (factor if group.rank == 1 else 1)
+
+    spec = GemmProbe(m=8, n=32, k=64, tp_degree=2, dtype=Dtype.FLOAT32)
+    with mock.patch("workers.tp.product.F.linear", off), pytest.raises(NumericsError) as caught:
+        prove_probe(spec, group=group, device=CPU, seed=1)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "says"),
+    [
+        (words_where_rank_1_is_wrong, SumsTooMuch, "elements .* are wrong on rank 1"),
+        (words_where_rank_1_is_wrong, SumsOnceMoreAlone, "2 collectives of 1028 bytes .* rank 1"),
+        (words_where_the_product_of_rank_1_is_wrong, 1.05, r"by 0\.05 of .* on rank 1;"),
+        (words_where_the_product_of_rank_1_is_wrong, math.nan, "by nan of .* on rank 1;"),
+    ],
+    ids=["sum", "count", "product", "product of NaN"],
+)
+def test_all_ranks_tell_the_same_of_the_one_that_is_wrong(
+    spawn_ranks: SpawnRanks, function: RankFunction[...], argument: object, says: str
+) -> None:
+    first, second = spawn_ranks(2, function, argument)
+    assert first == second
+    assert re.search(says, str(first))
 
 
 @pytest.mark.parametrize("dtype", [Dtype.FLOAT32, Dtype.BFLOAT16])

@@ -57,6 +57,19 @@ class SendsWider(Distorted):
         return self._inner.all_reduce(tensor.double(), where=where).to(tensor.dtype)
 
 
+class SumsOnceMoreAlone(Distorted):
+    """Rank 1 sends a message more, which no other rank has to answer. Made on all ranks at once."""
+
+    def __init__(self, backend: Collectives, rank: int) -> None:
+        super().__init__(backend, rank)
+        self._alone = dist.new_group([1])
+
+    def distort(self, tensor: Tensor, *, where: str) -> Tensor:
+        if self.rank == 1:
+            dist.all_reduce(torch.zeros(1), group=self._alone)
+        return self._inner.all_reduce(tensor, where=where)
+
+
 class Gathers(Distorted):
     def distort(self, tensor: Tensor, *, where: str) -> Tensor:  # noqa: ARG002 - as the base
         parts = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]

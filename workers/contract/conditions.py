@@ -30,12 +30,18 @@ def flags(
     state: HostState,
     *,
     clean: PassSamples,
+    ranks_here: int,
 ) -> tuple[str, ...]:
-    """Name what disturbed one rank's figures, or changes what they mean."""
+    """Name what disturbed one rank's figures, or changes what they mean.
+
+    `ranks_here` sit on its host, this one among them.
+    """
     is_cpu = device.kind == "cpu"
+    share_cores = ranks_here * environment.num_threads > environment.num_cores
     return (
+        *(("oversubscribed",) if is_cpu and share_cores else ()),
         *_about_ranks(spec, environment, is_cpu=is_cpu),
-        *_about_host(state, is_cpu=is_cpu, can_blame_others=not _oversubscribed(spec, environment)),
+        *_about_host(state, is_cpu=is_cpu, can_blame_others=not share_cores),
         *(_about_device(*state.device, window_ns=state.window_ns) if state.device else ()),
         *(("launch_bound",) if is_launch_bound(clean) else ()),
     )
@@ -53,13 +59,7 @@ def is_launch_bound(clean: PassSamples) -> bool:
     return median(clean.enqueue_ns) >= LAUNCH_BOUND * median(clean.step_ns)
 
 
-def _oversubscribed(spec: Measurable, environment: Environment) -> bool:
-    return spec.tp_degree * environment.num_threads > environment.num_cores
-
-
 def _about_ranks(spec: Measurable, environment: Environment, *, is_cpu: bool) -> Iterator[str]:
-    if is_cpu and _oversubscribed(spec, environment):
-        yield "oversubscribed"
     uses_gloo = is_cpu and spec.collective_impl is CollectiveImpl.BACKEND
     if uses_gloo and spec.tp_degree > 1 and not environment.realtime_io:
         yield "scheduler_noise"

@@ -85,3 +85,5 @@ class NodeFacts(Frozen):
     environment: Environment
     topology: str
     """`nvidia-smi topo -m`, or a line about cores. Empty where no matrix tells the links."""
+    num_hosts: int = 1
+    """Machines that stand behind it: several where its dispatcher takes them as one. Not stored."""

@@ -1,10 +1,11 @@
 """Which implementation of the collectives a point may name, and which devices have it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from workers.contract.axes import Collective, CollectiveImpl, Dtype
 from workers.contract.hardware import NodeFacts
 from workers.contract.point import PointSpec
+from workers.contract.probe import Measurable
 from workers.contract.sharding import Rejection, working_degrees
 from workers.contract.workload import expected_messages
 
@@ -32,6 +33,19 @@ def impls_of(node: NodeFacts) -> tuple[CollectiveImpl, ...]:
     if node.environment.machine in ("", *X86_64):
         return (CollectiveImpl.BACKEND, CollectiveImpl.SHARED_MEMORY)
     return (CollectiveImpl.BACKEND,)
+
+
+def degrees_of_group(points: Sequence[Measurable], degrees: Collection[int]) -> tuple[int, ...]:
+    """Return the degrees of the group that measures a trial's points; the last one is its size.
+
+    `degrees` are the sweep's, so that its trials share processes. Over symmetric memory the ranks
+    have no others beside them: their rendezvous counts in a number of the whole process, and one of
+    a larger group would then wait for ever for the ranks that were left out (pytorch#196082).
+    """
+    own = points[0].tp_degree
+    is_apart = own > 1 and any(point.collective_impl in SYMMETRIC for point in points)
+    largest = own if is_apart else max(degrees)
+    return tuple(sorted({degree for degree in degrees if degree <= largest}))
 
 
 def judge_impl(spec: PointSpec) -> Rejection | None:

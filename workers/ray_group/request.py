@@ -41,8 +41,8 @@ class GroupRequest:
 
     group_id: str
     hosts: tuple[Host, ...]
-    """Usually one. Ranks are dealt out in equal blocks, the first to the first host, which is where
-    all of them meet."""
+    """Usually one. Ranks are dealt out in blocks as equal as can be, the first to the first host,
+    which is where all of them meet. Where there are fewer ranks than hosts the last stay empty."""
     device_kind: Literal["cuda", "cpu"]
     num_ranks: int
     degrees: tuple[int, ...]
@@ -64,5 +64,5 @@ class GroupRequest:
     @property
     def seats(self) -> tuple[int, ...]:
         """The host of each rank, by its number."""
-        per_host = -(-self.num_ranks // len(self.hosts))
-        return tuple(rank // per_host for rank in range(self.num_ranks))
+        num_used = min(len(self.hosts), self.num_ranks)
+        return tuple(rank * num_used // self.num_ranks for rank in range(self.num_ranks))

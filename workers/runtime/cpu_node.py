@@ -1,5 +1,6 @@
 from workers.contract.hardware import Hardware, NodeFacts
-from workers.runtime.host import TorchFacts, cpu_model, environment, memory_bytes
+from workers.runtime.host import TorchFacts, cpu_model, environment
+from workers.runtime.host_memory import memory_bytes
 from workers.runtime.scheduling import usable_cores
 
 

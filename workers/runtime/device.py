@@ -9,13 +9,17 @@ import torch
 from workers.contract.errors import DeviceMismatchError
 from workers.contract.group import RankSetup
 from workers.contract.hardware import DeviceFacts
-from workers.runtime.host import cpu_model, memory_bytes
+from workers.runtime.host import cpu_model
+from workers.runtime.host_memory import available_bytes, memory_bytes
 from workers.runtime.nvml import physical_index
 from workers.runtime.scheduling import pin
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 """Of glibc's malloc.h: how much may lie free at the heap's end, how many blocks are mapped."""
 LARGEST_THRESHOLD = 2**31 - 1
+
+SHARE_OF_HOST = 0.5
+"""Of the memory that is free on a host, what its ranks' proofs may take: others live there too."""
 
 
 def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
@@ -50,6 +54,17 @@ def select(setup: RankSetup) -> tuple[torch.device, DeviceFacts]:
         memory_bytes=properties.total_memory,
     )
     return device, facts
+
+
+def free_bytes(device: torch.device, *, ranks_here: int) -> int:
+    """Return what one rank's proof may take: its device's free memory, or its share of the host's.
+
+    `ranks_here` sit on its host, this one among them.
+    """
+    if device.type == "cuda":
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
+    return int(available_bytes() * SHARE_OF_HOST / ranks_here)
 
 
 class PeakMemory:

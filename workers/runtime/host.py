@@ -108,11 +108,6 @@ def cpu_model() -> str:
     return platform.machine()
 
 
-def memory_bytes() -> int:
-    """Physical memory of the host."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def clock_identity() -> str:
     """Processes with the same answer share one monotonic clock: same boot of the same kernel."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -4,7 +4,7 @@ Written after torch's own `make_graphed_callables`: forward and backward are two
 memory pool, so that the time between them can be taken. Not seen on a GPU by us so far.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from workers.contract.axes import Pass
 from workers.contract.workload import Message
-from workers.timing.clocks import Step
+from workers.timing.clocks import Clock, Step, StepTime
 from workers.timing.spans import Inner, Spans, times_of
 
 NUM_WARM_UP = 3
@@ -58,8 +58,8 @@ class CudaRecorder:
 class GraphSpans(Spans):
     """CUDA events that are part of the graphs: each start of those records the same ones anew.
 
-    So they are read after every step, which the clock has waited for by then; nanoseconds since the
-    step's first mark. What runs outside a recording leaves no mark.
+    So they must be read after every step, which `GraphClock` does; nanoseconds since the step's
+    first mark. What runs outside a recording leaves no mark.
     """
 
     def __init__(
@@ -71,9 +71,14 @@ class GraphSpans(Spans):
         self._is_unread = False
 
     def started(self) -> None:
-        """A step is about to be started: keep the times of the one before."""
-        self._read()
+        """A step is about to be started, and will leave its marks."""
         self._is_unread = True
+
+    def read(self) -> None:
+        """Keep the times of the step that was last started, once it is over; nothing twice."""
+        if self._is_unread:
+            self._stamps += times_of(self._events)
+        self._is_unread = False
 
     def clear(self) -> None:
         """Forget the steps so far; the marks in the graphs stay."""
@@ -87,13 +92,22 @@ class GraphSpans(Spans):
             self._events.append(event)
 
     def _times_ns(self) -> list[int]:
-        self._read()
         return self._stamps
 
-    def _read(self) -> None:
-        if self._is_unread and self._events:
-            self._stamps += times_of(self._events)
-        self._is_unread = False
+
+class GraphClock:
+    """A clock that reads the marks of a step which it has timed, since reading takes time too."""
+
+    def __init__(self, clock: Clock, spans: Iterable[Spans]) -> None:
+        self._clock = clock
+        self._recorders = [one for one in spans if isinstance(one, GraphSpans)]
+
+    def time(self, step: Step) -> StepTime:
+        """Run it once."""
+        taken = self._clock.time(step)
+        for recorder in self._recorders:
+            recorder.read()
+        return taken
 
 
 class GraphedStep:
@@ -127,6 +141,9 @@ class GraphedStep:
         start = self._recorder.record(lambda: self._outputs.append(step.forward()))
         if self.has_backward:
             self._start_backward = self._recorder.record(lambda: step.backward(self._outputs[0]))
+            # Else its graph lives on, and with it the weights' nodes, which belong to this
+            # recording's stream: another pass's recording would meet them there.
+            self._outputs[0] = self._outputs[0].detach()
         return start
 
 

@@ -15,9 +15,11 @@ class Peers:
 
     def __init__(self, group: dist.ProcessGroup | None, *, clock_identity: str) -> None:
         self._group = group
-        identities = self.exchange_bytes(clock_identity.encode()) if group else [b""]
-        self.share_a_clock = len(set(identities)) == 1
-        """Whether the monotonic clocks of all ranks are one: processes of one host."""
+        own = clock_identity.encode()
+        identities = self.exchange_bytes(own) if group else [own]
+        self.num_here = identities.count(own)
+        """Ranks whose monotonic clock is this one's: processes of one host."""
+        self.share_a_clock = self.num_here == len(identities)
 
     def exchange(self, values: list[int]) -> list[list[int]]:
         """Every rank's `values`, by rank. All ranks must pass equally many."""

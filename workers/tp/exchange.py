@@ -3,6 +3,7 @@
 Legend: H hidden, D head_dim, K key-value heads of the whole model.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -48,6 +49,13 @@ def gather_rows(
 def largest_vote(vote: int, group: TensorParallelGroup, device: torch.device) -> int:
     """Return the largest of the ranks' votes, on each of them."""
     return int(max(other for (other,) in gather_rows([vote], group, device)))
+
+
+def find_worst(error: float, group: TensorParallelGroup, device: torch.device) -> tuple[int, float]:
+    """Return which rank is furthest off, and how far, on each of them; NaN is furthest of all."""
+    errors = [other for (other,) in gather_rows([error], group, device)]
+    worst = max(range(group.size), key=lambda rank: (math.isnan(errors[rank]), errors[rank]))
+    return worst, errors[worst]
 
 
 def exchange_findings(

@@ -4,6 +4,7 @@ Legend: M rows, N columns, K what is summed over, P ranks.
 """
 
 import math
+from collections.abc import Sequence
 from typing import assert_never
 
 import torch
@@ -14,8 +15,8 @@ from workers.contract.errors import CollectiveCountError, NumericsError
 from workers.contract.probe import CollectiveProbe, CopyProbe, GemmProbe, Probe
 from workers.contract.trial import Proof
 from workers.tp.copying import CopyStep
-from workers.tp.counter import CollectiveCounter
-from workers.tp.exchange import largest_vote
+from workers.tp.counter import CollectiveCounter, CountedMessage
+from workers.tp.exchange import find_worst, gather_rows
 from workers.tp.group import TensorParallelGroup
 from workers.tp.product import ProductStep
 
@@ -50,19 +51,13 @@ def _prove_collective(
     What an implementation does once for a size, as to take memory together, comes before the count.
     """
     dtype: torch.dtype = getattr(torch, probe.dtype)
+    what = f"a {probe.op} of {probe.message_bytes} bytes through {probe.collective_impl}"
     own = _numbers(probe, group.rank, device).to(dtype)
     _run(probe, own, group)
     with CollectiveCounter(wires=group.wires) as counter:
         found = _run(probe, own, group)
-    counted = [(message.op, message.message_bytes) for message in counter.messages]
-    expected = [(str(probe.op), probe.message_bytes)]
-    if largest_vote(int(counted != expected), group, device):
-        raise CollectiveCountError(
-            f"a {probe.op} of {probe.message_bytes} bytes through {probe.collective_impl} sent "
-            f"{counted} on rank {group.rank}, not {expected}"
-        )
+    _refuse_other_messages(counter.messages, what, probe, group, device)
     num_wrong = int((found != _result(probe, group, device).to(dtype)).sum())
-    what = f"a {probe.op} of {probe.message_bytes} bytes through {probe.collective_impl}"
     _refuse_wrong_elements(num_wrong, what, group, device)
     return _exact(probe, num_collectives=1, collective_bytes=probe.message_bytes)
 
@@ -120,11 +115,11 @@ def _prove_product(
     max_abs_error = float((found_MN - expected_MN).abs().max())
     max_rel_error = max_abs_error / float(expected_MN.abs().max())
     rounding = torch.finfo(dtype).eps + math.sqrt(probe.k) * torch.finfo(torch.float32).eps
-    is_wrong = not max_rel_error <= 4 * rounding
-    if largest_vote(int(is_wrong), group, device):
+    worst, error = find_worst(max_rel_error, group, device)
+    if not error <= 4 * rounding:
         raise NumericsError(
             f"a product of {probe.m} x {probe.k} and {probe.k} x {probe.n} in {probe.dtype} is off "
-            f"by {max_rel_error:.2g} of its largest element on rank {group.rank}; "
+            f"by {error:.2g} of its largest element on rank {worst}; "
             f"{4 * rounding:.2g} is the most that roundings explain"
         )
     return Proof(
@@ -151,10 +146,28 @@ def _refuse_wrong_elements(
     num_wrong: int, what: str, group: TensorParallelGroup, device: torch.device
 ) -> None:
     """Raise the same NumericsError on all ranks where any of them has a wrong element."""
-    if worst := largest_vote(num_wrong, group, device):
-        raise NumericsError(
-            f"{worst} elements of {what} are wrong on the worst of {group.size} ranks"
-        )
+    worst, num_worst = find_worst(num_wrong, group, device)
+    if num_worst:
+        raise NumericsError(f"{num_worst:.0f} elements of {what} are wrong on rank {worst}")
+
+
+def _refuse_other_messages(
+    messages: Sequence[CountedMessage],
+    what: str,
+    probe: CollectiveProbe,
+    group: TensorParallelGroup,
+    device: torch.device,
+) -> None:
+    """Raise the same CollectiveCountError on all ranks where any sent more or less than asked."""
+    sizes = [message.message_bytes for message in messages]
+    num_others = sum(message.op != probe.op for message in messages)
+    rows = gather_rows([len(sizes), sum(sizes), num_others], group, device)
+    for rank, (num_sent, num_bytes, others) in enumerate(rows):
+        if (num_sent, num_bytes, others) != (1, probe.message_bytes, 0):
+            raise CollectiveCountError(
+                f"{what} was {num_sent:.0f} collectives of {num_bytes:.0f} bytes together, "
+                f"{others:.0f} of them of another kind, on rank {rank}"
+            )
 
 
 def _exact(probe: Probe, *, num_collectives: int, collective_bytes: int) -> Proof:

@@ -25,7 +25,7 @@ from workers.tp.exchange import (
 from workers.tp.findings import Findings, Judge
 from workers.tp.group import TensorParallelGroup
 from workers.tp.kv_cache import KvCache
-from workers.tp.reduction import free_bytes, halve, halvings_needed
+from workers.tp.reduction import halve, halvings_needed
 from workers.tp.reference import cut, cut_cache, cut_tokens, draw_twin
 from workers.tp.sharded_block import ShardedBlock, forward_sequences
 from workers.tp.step import StepInputs, count_step, run_stack, run_step
@@ -59,14 +59,15 @@ def prove(
 
     Called on all ranks of the group at once, with the same arguments. Numbers are compared in
     `reference_dtype`, float32 or float64, on few tokens whatever the point's; collectives are
-    counted in the point's own dtype. Where the twin needs more than `memory_bytes` on any rank
-    (what is free there, unless given), a reduced shape stands in. Nothing stays allocated.
+    counted in the point's own dtype. Where the twin needs more than `memory_bytes`, if given, on
+    any rank, a reduced shape stands in. Nothing stays allocated.
     """
     few_tokens = with_few_tokens(spec)
-    room = free_bytes(device, num_ranks=group.size) if memory_bytes is None else memory_bytes
-    needed = halvings_needed(
-        few_tokens, memory_bytes=room, reference_bytes=reference_dtype.itemsize
-    )
+    needed = 0
+    if memory_bytes is not None:
+        needed = halvings_needed(
+            few_tokens, memory_bytes=memory_bytes, reference_bytes=reference_dtype.itemsize
+        )
     num_halvings = largest_vote(needed, group, device)
     proved = halve(few_tokens, num_halvings)
     judge = Judge(proved, tolerance=tolerance_of(reference_dtype))

@@ -1,9 +1,5 @@
 """Whether the unsharded twin fits, and the smaller shape that stands in where it does not."""
 
-from pathlib import Path
-
-import torch
-
 from workers.contract.point import PointSpec
 from workers.contract.workload import weights_per_rank
 
@@ -12,28 +8,6 @@ LARGEST_NUM_HALVINGS = 20
 
 SLACK = 1.2
 """For activations of the few tokens, products' work space and the allocator's rounding."""
-
-
-SHARE_OF_HOST = 0.5
-"""Of the memory that is free on a host, what its ranks' proofs may take: others live there too."""
-
-
-def free_bytes(device: torch.device, *, num_ranks: int) -> int:
-    """Return what one rank may take: its device's free memory, or its share of the host's.
-
-    Ranks on CPUs are taken to sit on one host.
-    """
-    if device.type == "cuda":
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + unused
-    return int(_available_on_host() * SHARE_OF_HOST / num_ranks)
-
-
-def _available_on_host() -> int:
-    """Bytes that new processes may take before Linux begins to swap."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    (kibibytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
-    return int(kibibytes) << 10
 
 
 def halvings_needed(spec: PointSpec, *, memory_bytes: int, reference_bytes: int) -> int:

@@ -27,8 +27,11 @@ QUIET = HostState(
 UNKNOWN = PassSamples(step_ns=(100, 100), forward_ns=(50, 50))
 
 
-def found(state: HostState = QUIET, device: DeviceFacts = CPU, **overrides: object) -> set[str]:
-    raised = flags(point(**overrides), device, ENVIRONMENT, state, clean=UNKNOWN)
+def found(
+    state: HostState = QUIET, device: DeviceFacts = CPU, *, ranks_here: int = 2, **overrides: object
+) -> set[str]:
+    asked = point(**overrides)
+    raised = flags(asked, device, ENVIRONMENT, state, clean=UNKNOWN, ranks_here=ranks_here)
     assert len(set(raised)) == len(raised)
     assert set(raised) <= set(MEANINGS), "every flag has words"
     return set(raised)
@@ -73,15 +76,21 @@ def test_what_the_kernel_does_not_say_is_not_held_against_anyone() -> None:
 
 def test_ranks_that_share_a_core_are_not_blamed_on_others() -> None:
     disturbed = but(waited_for_core_ns=5 * 10**8, others_share=0.5)
-    assert found(disturbed, tp_degree=4) == {"oversubscribed"}
+    assert found(disturbed, tp_degree=4, ranks_here=4) == {"oversubscribed"}
+
+
+def test_ranks_of_other_hosts_take_no_core_here_and_excuse_nobody() -> None:
+    disturbed = but(waited_for_core_ns=5 * 10**8, others_share=0.5)
+    assert found(disturbed, tp_degree=4, ranks_here=2) == {"busy_host"}
 
 
 def test_gloo_without_raised_threads_and_nice_processes_are_named() -> None:
     environment = ENVIRONMENT.model_copy(update={"realtime_io": False, "niceness": 5})
-    raised = flags(point(), CPU, environment, QUIET, clean=UNKNOWN)
+    raised = flags(point(), CPU, environment, QUIET, clean=UNKNOWN, ranks_here=2)
     assert set(raised) == {"scheduler_noise", "low_priority"}
     over = point(collective_impl=CollectiveImpl.SHARED_MEMORY)
-    assert set(flags(over, CPU, environment, QUIET, clean=UNKNOWN)) == {"low_priority"}
+    raised = flags(over, CPU, environment, QUIET, clean=UNKNOWN, ranks_here=2)
+    assert set(raised) == {"low_priority"}
 
 
 def test_copied_heads_are_named_where_there_are_heads() -> None:
@@ -123,6 +132,10 @@ def test_a_step_that_takes_as_long_to_start_as_to_run_is_launch_bound(
 ) -> None:
     clean = UNKNOWN.model_copy(update={"enqueue_ns": enqueue_ns})
     state = but(grown_bytes=0)
-    assert flags(point(), GPU, ENVIRONMENT, state, clean=clean) == ("launch_bound",) * is_bound
-    assert flags(point(), GPU, ENVIRONMENT, state, clean=UNKNOWN) == ()
+
+    def raised(clean: PassSamples) -> tuple[str, ...]:
+        return flags(point(), GPU, ENVIRONMENT, state, clean=clean, ranks_here=2)
+
+    assert raised(clean) == ("launch_bound",) * is_bound
+    assert raised(UNKNOWN) == ()
     assert "launch_bound" in MEANINGS

@@ -5,7 +5,7 @@ from datetime import timedelta
 from service.store.leases import Lease
 from tests.unit.analysis.trials import ENVIRONMENT
 from tests.unit.workers.builders import point
-from workers.contract.axes import GroupKind
+from workers.contract.axes import CollectiveImpl, GroupKind
 from workers.contract.hardware import Hardware, NodeFacts
 from workers.contract.sweep import Sampling
 
@@ -22,7 +22,10 @@ def lease(
     tp_degree: int = 2,
     trial_id: str = "t1",
     attempt: int = 1,
+    impls: tuple[CollectiveImpl, ...] = (CollectiveImpl.BACKEND,),
 ) -> Lease:
+    """One point, or with two implementations the pair of them."""
+    first, *others = [point(tp_degree=tp_degree, collective_impl=impl) for impl in impls]
     return Lease(
         trial_id=trial_id,
         attempt=attempt,
@@ -30,14 +33,14 @@ def lease(
         point_id="p1",
         replicate=replicate,
         owner="me",
-        spec=point(tp_degree=tp_degree),
+        spec=first,
         sampling=Sampling(),
         group_kind=kind,
         seed=1,
         num_devices=max(degrees),
         degrees=degrees,
-        pair_point_id=None,
-        pair_spec=None,
+        pair_point_id="p2" if others else None,
+        pair_spec=others[0] if others else None,
         ttl=timedelta(seconds=30),
     )
 

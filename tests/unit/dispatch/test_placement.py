@@ -15,7 +15,7 @@ from service.dispatch.placement import (
     next_step,
 )
 from tests.unit.dispatch.builders import CPU, GPU, lease, node
-from workers.contract.axes import GroupKind
+from workers.contract.axes import CollectiveImpl, GroupKind
 
 PLAN = GroupPlan(num_ranks=2, degrees=(1, 2))
 NEW = GroupHistory(plan=PLAN)
@@ -48,6 +48,41 @@ def test_a_group_of_another_size_is_replaced() -> None:
 def test_a_degree_without_a_sub_group_makes_the_group_form_anew() -> None:
     group = GroupHistory(plan=GroupPlan(num_ranks=4, degrees=(4,)))
     assert next_step(group, lease(degrees=(2, 4))) is Step.REGROUP
+
+
+@pytest.mark.parametrize("impl", [CollectiveImpl.ONE_SHOT, CollectiveImpl.TWO_SHOT])
+def test_over_symmetric_memory_no_rank_of_the_group_is_left_out(impl: CollectiveImpl) -> None:
+    """Or the next rendezvous of all of them would never end."""
+    backend = CollectiveImpl.BACKEND
+
+    def size(tp_degree: int, *impls: CollectiveImpl) -> int:
+        asked = lease(degrees=(1, 2, 4), tp_degree=tp_degree, impls=impls)
+        return GroupPlan.for_lease(asked).num_ranks
+
+    assert [size(degree, impl) for degree in (1, 2, 4)] == [4, 2, 4]
+    assert size(2, backend, impl) == size(2, impl, backend) == 2
+    assert size(2, backend) == 4, "the backend's sub-groups do no harm"
+
+
+def test_a_group_with_ranks_beside_is_replaced_for_symmetric_memory() -> None:
+    group = GroupHistory(plan=GroupPlan(num_ranks=4, degrees=(2, 4)), replicate=("s1", 0))
+    for degree, step in ((2, Step.REPLACE), (4, Step.SUBMIT)):
+        asked = lease(degrees=(2, 4), tp_degree=degree, impls=(CollectiveImpl.ONE_SHOT,))
+        assert next_step(group, asked) is step
+
+
+@pytest.mark.parametrize("degrees", [(1, 2), (1, 2, 4)])
+def test_on_several_hosts_the_ranks_of_a_degree_sit_the_same_in_every_sweep(
+    degrees: tuple[int, ...],
+) -> None:
+    plan = GroupPlan.for_lease(lease(degrees=degrees, tp_degree=2), num_hosts=2)
+    assert plan == GroupPlan(num_ranks=2, degrees=(1, 2), num_hosts=2)
+
+
+def test_a_rank_alone_needs_no_other_group_on_several_hosts_either() -> None:
+    plan = GroupPlan.for_lease(lease(degrees=(1, 2), tp_degree=2), num_hosts=2)
+    group = GroupHistory(plan=plan, replicate=("s1", 0), is_used=True)
+    assert next_step(group, lease(degrees=(1, 2), tp_degree=1)) is Step.SUBMIT
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
+import pytest
+
 from service.dispatch.inventory import Changes
-from service.dispatch.placement import link_class
+from service.dispatch.placement import GroupPlan, link_class
 from service.dispatch.spans import Spans, joined
 from service.store.fleet import LONGEST_NAME
-from tests.unit.dispatch.builders import CPU
+from tests.unit.dispatch.builders import CPU, lease
 from tests.unit.dispatch.builders import node as node_of
 from workers.contract.hardware import NodeFacts
 from workers.ray_group.request import GroupRequest, Host
@@ -51,16 +53,48 @@ def test_a_link_between_nodes_is_the_class_of_what_runs_over_it() -> None:
     assert link_class(both, [0, 1]) == "network_1gbit"
 
 
-def test_ranks_are_dealt_out_in_equal_blocks() -> None:
-    hosts = tuple(Host(node_id=str(k), address=f"10.0.0.{k}") for k in range(2))
-    request = GroupRequest(
+def test_a_rank_alone_on_several_nodes_sends_over_no_link() -> None:
+    both = joined([node("a"), node("b")], link="network_1gbit")
+    assert link_class(both, [0]) == "none"
+    assert link_class(node("a"), [0]) == CPU.fabric
+
+
+def request(num_ranks: int, *, num_hosts: int) -> GroupRequest:
+    return GroupRequest(
         group_id="g",
-        hosts=hosts,
+        hosts=tuple(Host(node_id=str(k), address=f"10.0.0.{k}") for k in range(num_hosts)),
         device_kind="cpu",
-        num_ranks=4,
-        degrees=(4,),
+        num_ranks=num_ranks,
+        degrees=(num_ranks,),
         cpus_per_rank=1,
         log_dir="logs",
     )
-    assert request.seats == (0, 0, 1, 1)
-    assert request.address == "10.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("num_ranks", "num_hosts", "seats"),
+    [
+        (4, 2, (0, 0, 1, 1)),
+        (3, 2, (0, 0, 1)),
+        (4, 3, (0, 0, 1, 2)),
+        (8, 3, (0, 0, 0, 1, 1, 1, 2, 2)),
+        (2, 4, (0, 1)),
+        (1, 2, (0,)),
+        (4, 1, (0, 0, 0, 0)),
+    ],
+)
+def test_ranks_are_dealt_out_in_blocks_to_every_host_that_there_is_a_rank_for(
+    num_ranks: int, num_hosts: int, seats: tuple[int, ...]
+) -> None:
+    asked = request(num_ranks, num_hosts=num_hosts)
+    assert asked.seats == seats
+    assert asked.address == "10.0.0.0"
+
+
+def test_every_degree_of_a_sweep_reaches_all_nodes_that_are_taken_as_one() -> None:
+    both = joined([node("a"), node("b")], link="network_1gbit")
+    for degree in (2, 4):
+        asked = lease(degrees=(2, 4), tp_degree=degree)
+        plan = GroupPlan.for_lease(asked, num_hosts=both.num_hosts)
+        seats = request(plan.num_ranks, num_hosts=both.num_hosts).seats
+        assert set(seats[:degree]) == {0, 1}

@@ -19,10 +19,11 @@ NO_MEMORY = Loss(blame=Blame.POINT, code="out_of_memory", message="no room", is_
 class Bench:
     """A station with fake groups."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, num_hosts: int = 1) -> None:
         self.groups = FakeGroups()
         self.clock = FakeClock()
-        self.station = Station(node(), start_group=self.groups.start, clock=self.clock)
+        facts = node().model_copy(update={"num_hosts": num_hosts})
+        self.station = Station(facts, start_group=self.groups.start, clock=self.clock)
 
     def poll(self, times: int = 1) -> list[Outcome]:
         return [outcome for _ in range(times) for outcome in self.station.poll()]
@@ -55,6 +56,15 @@ def test_a_trial_gets_a_group_of_its_sweeps_largest_degree(bench: Bench) -> None
     assert bench.groups.last.plan.num_ranks == 4
     assert bench.groups.last.plan.degrees == (1, 2, 4)
     assert bench.groups.last.orders[0].point.tp_degree == 2
+
+
+def test_a_station_of_several_hosts_gives_each_degree_a_group_that_reaches_them_all() -> None:
+    bench = Bench(num_hosts=2)
+    for degree in (4, 2):
+        bench.begin(lease(degrees=(2, 4), tp_degree=degree))
+        assert bench.groups.last.plan.num_ranks == degree
+        bench.groups.last.finish()
+        bench.poll()
 
 
 def test_a_result_tells_its_group_and_how_fresh_it_was(bench: Bench) -> None:

@@ -28,6 +28,7 @@ def members(size: int) -> Members:
         size=size,
         device=torch.device("cpu"),
         process_group=cast("dist.ProcessGroup", None),
+        world_size=size,
         share_a_host=True,
         timeout_s=1,
     )

@@ -1,5 +1,4 @@
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +9,6 @@ from workers.contract.presets import PRESETS
 from workers.contract.sharding import judge, valid_tp_degrees
 from workers.tp.reduction import (
     LARGEST_NUM_HALVINGS,
-    free_bytes,
     halve,
     halvings_needed,
     proof_bytes,
@@ -74,9 +72,3 @@ def test_the_estimate_covers_twin_and_part_with_their_gradients() -> None:
     assert proof_bytes(spec, reference_bytes=8) == pytest.approx(1.2 * train)
     prefill = spec.model_copy(update={"phase": Phase.PREFILL})
     assert proof_bytes(prefill, reference_bytes=8) < 0.7 * 1.2 * train
-
-
-def test_ranks_on_one_host_share_what_is_free_there() -> None:
-    alone = free_bytes(torch.device("cpu"), num_ranks=1)
-    shared = free_bytes(torch.device("cpu"), num_ranks=8)
-    assert 0 < shared < alone / 4

@@ -9,13 +9,17 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 
-from workers.contract.errors import CollectiveUnavailableError
+from workers.contract.axes import CollectiveImpl
+from workers.contract.errors import CollectiveUnavailableError, DeviceMemoryError
+from workers.contract.group import RankSetup
+from workers.rank import Rank
 from workers.tp.collectives.backend import BackendCollectives
 from workers.tp.collectives.members import Members
 from workers.tp.collectives.one_shot import OneShotAllReduce
 from workers.tp.collectives.symmetric_memory import SymmetricBuffer
 from workers.tp.collectives.two_shot import TwoShotAllReduce
 from workers.tp.counter import CollectiveCounter
+from workers.tp.group import NoCollectives, TensorParallelGroup
 
 GROUP_NAME = "group of the test"
 MIB = 1 << 20
@@ -25,12 +29,15 @@ class FakeProcessGroup:
     group_name = GROUP_NAME
 
 
-def members(*, size: int = 2, device: str = "cuda:0", share_a_host: bool = True) -> Members:
+def members(
+    *, size: int = 2, world_size: int = 2, device: str = "cuda:0", share_a_host: bool = True
+) -> Members:
     return Members(
         rank=0,
         size=size,
         device=torch.device(device),
         process_group=cast("dist.ProcessGroup", FakeProcessGroup()),
+        world_size=world_size,
         share_a_host=share_a_host,
         timeout_s=1,
     )
@@ -139,11 +146,44 @@ def test_memory_that_the_driver_cannot_share_is_a_final_error(
 
 
 @pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("Tried to allocate 8 MiB"),
+        RuntimeError("CUDA driver error: out of memory"),
+    ],
+)
+@pytest.mark.usefixtures("allocated")
+def test_memory_that_the_device_lacks_is_told_as_such_with_its_size(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(symm_mem, "empty", fail)
+    with pytest.raises(DeviceMemoryError, match=f"two_shot: no room for {8 * MIB} bytes"):
+        SymmetricBuffer("two_shot", members()).room_for(torch.ones(2 * MIB))
+
+
+def test_a_rank_refuses_a_rendezvous_that_leaves_out_ranks_of_its_group(
+    allocated: list[int],
+) -> None:
+    rank = object.__new__(Rank)  # a real one takes over the process
+    rank._setup = RankSetup(rank=0, size=4, device_kind="cuda", device_index=0, log_path="")
+    rank._device, rank._timeout_s, rank._opened = torch.device("cuda:0"), 1, []
+    two_of_four = TensorParallelGroup(0, 2, NoCollectives())
+    process_group = cast("dist.ProcessGroup", FakeProcessGroup())
+    with pytest.raises(CollectiveUnavailableError, match="2 ranks in a group of 4"):
+        rank._open(two_of_four, CollectiveImpl.ONE_SHOT, process_group, share_a_host=True)
+    assert allocated == []
+
+
+@pytest.mark.parametrize(
     ("asked", "says"),
     [
         (members(device="cpu"), "it needs CUDA, and this is cpu"),
         (members(size=3), "not 3"),
         (members(share_a_host=False), "several hosts"),
+        (members(world_size=4), "2 ranks in a group of 4 .* it works in a group of 2;"),
     ],
 )
 def test_what_the_kernels_cannot_do_is_refused_when_opened(asked: Members, says: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.dispatch.builders import GPU, node
 from tests.unit.workers.builders import TINY, rank_result
 from workers import __main__ as command
 from workers.contract.axes import GroupKind
@@ -70,6 +71,43 @@ def test_after_a_group_that_does_not_form_the_sweep_goes_on_in_another(
     assert [line["group_id"] for line in others] == ["g", "g"]
     batches = [line["point"]["batch"] for line in (first, *others)]
     assert sorted(batches) == [1, 2, 3]
+
+
+def test_points_over_symmetric_memory_get_a_group_of_their_degree_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive: list[Group] = []
+    measured: set[tuple[str, int, int]] = set()
+
+    class Sized(Group):
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def measure(self, order: TrialOrder) -> TrialResult:
+            measured.add((order.point.collective_impl, order.point.tp_degree, self.size))
+            return super().measure(order)
+
+    @contextmanager
+    def form(*, size: int, degrees: tuple[int, ...], **_: object) -> Iterator[Group]:
+        assert not alive, "two groups would share the devices"
+        assert degrees[-1] == size
+        alive.append(Sized(size))
+        yield alive[0]
+        alive.clear()
+
+    monkeypatch.setattr(command, "LocalGroup", form)
+    monkeypatch.setattr(command, "probe_node", lambda *_, **__: node(GPU))
+    sweep = tmp_path / "sweep.json"
+    axes = {"tp_degree": [2, 4], "collective_impl": ["auto", "one_shot"], "replicates": 2}
+    sweep.write_text(json.dumps(SWEEP | axes))
+    assert run(monkeypatch, sweep) == 0
+    assert measured == {
+        ("backend", 2, 4),
+        ("backend", 4, 4),
+        ("one_shot", 2, 2),
+        ("one_shot", 4, 4),
+    }
+    assert not alive
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[]", b"{"])

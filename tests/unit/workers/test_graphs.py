@@ -1,16 +1,23 @@
 """Recording and starting steps, with a recorder that keeps the work and runs it when started."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.unit.workers.builders import point
+from tests.unit.workers.builders import order, point, rank_result
 from workers.contract.axes import Pass
 from workers.contract.errors import LaunchUnavailableError
-from workers.measure import check_launch
-from workers.timing.graphs import GraphedStep, graphed
+from workers.contract.workload import expected_messages
+from workers.measure import check_launch, measure
+from workers.prepare import Place, Seat, Subject
+from workers.runtime.watch import HostWatch
+from workers.timing.clocks import Step, StepTime
+from workers.timing.graphs import GraphedStep, GraphSpans, graphed
+from workers.timing.peers import Peers
+from workers.tp.group import NoCollectives, TensorParallelGroup
 
 
 class FakeRecorder:
@@ -66,6 +73,87 @@ def test_a_forward_alone_is_one_graph() -> None:
     run(recorded)
     run(recorded)
     assert recorder.events == ["warm up", "record", "start graph 0", "start graph 0"]
+
+
+class Doubling:
+    has_backward = True
+
+    def __init__(self) -> None:
+        self.weight = torch.ones(2, requires_grad=True)
+
+    def forward(self) -> Tensor:
+        return self.weight * 2
+
+    def backward(self, output: Tensor) -> None:
+        torch.autograd.grad(output, self.weight, torch.ones(2))
+
+
+def test_a_recorded_step_leaves_no_node_to_another_passs_recording() -> None:
+    """Nodes of the weights belong to the stream that they were first used on."""
+    recorded = GraphedStep(Doubling(), FakeRecorder())
+    first, second = recorded.forward(), recorded.forward()
+    assert first.grad_fn is None
+    assert first.data_ptr() == second.data_ptr()
+    assert first.tolist() == [2, 2]
+
+
+class LoggingClock:
+    """Takes no time, and says what happens within a step's."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def time(self, step: Step) -> StepTime:
+        self.log.append("begin")
+        step.backward(step.forward())
+        self.log.append("end")
+        return StepTime(1_000, 2_000)
+
+
+class Event:
+    """One of a graph's, which says when it is read."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def elapsed_time(self, other: "Event") -> float:
+        assert other.log is self.log
+        self.log.append("read")
+        return 0.001
+
+
+def test_every_step_of_a_graph_is_read_and_none_within_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = order(phase="prefill", launch="cuda_graph")
+    log: list[str] = []
+    marks = GraphSpans(NoCollectives(), messages=expected_messages(told.point))
+    monkeypatch.setattr(marks, "_events", [Event(log), Event(log)])
+    monkeypatch.setattr("workers.measure.check_launch", lambda *_: None)
+    monkeypatch.setattr("workers.measure.clock_for", lambda _: LoggingClock(log))
+
+    def prepare(place: Place, seed: int) -> Subject:
+        del seed
+        split = GraphedStep(Noting(has_backward=False), FakeRecorder(), spans=marks)
+        steps: dict[Pass, Step] = {Pass.CLEAN: Noting(has_backward=False), Pass.SPLIT: split}
+        return Subject(place=place, steps=steps, spans={Pass.SPLIT: marks})
+
+    made = rank_result(0)
+    seat = Seat(
+        rank=0,
+        device=torch.device("cpu"),
+        device_facts=made.device,
+        environment=made.environment,
+        group=TensorParallelGroup(0, 1, NoCollectives()),
+        peers=Peers(None, clock_identity=""),
+        watch=HostWatch(torch.device("cpu")),
+        control={},
+    )
+    place = Place(number=0, spec=told.point, seat=seat, proof=made.proof)
+    result = measure(told, [place], prepare=prepare)
+    (span,) = result.spans
+    assert len(span.enter_ns) == len(result.passes[Pass.SPLIT].step_ns) > 0
+    assert {after for before, after in pairwise(log) if before == "begin"} == {"end"}
 
 
 def test_each_pass_has_a_recorder_of_its_own() -> None:

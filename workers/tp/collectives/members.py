@@ -21,6 +21,8 @@ class Members:
     device: torch.device
     process_group: dist.ProcessGroup
     """Carries the control messages, on the CPU, while an implementation is opened."""
+    world_size: int
+    """Ranks of their processes' largest group: more than `size` where these are a part of them."""
     share_a_host: bool
     """Whether all of them are processes of one kernel."""
     timeout_s: float

@@ -10,7 +10,7 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 from torch import Tensor
 
-from workers.contract.errors import CollectiveUnavailableError
+from workers.contract.errors import CollectiveUnavailableError, DeviceMemoryError
 from workers.contract.implementations import SYMMETRIC_ALIGNMENT, SYMMETRIC_DEGREES
 from workers.tp.collectives.members import Members
 
@@ -33,6 +33,11 @@ class SymmetricBuffer:
             raise self._unavailable(f"it knows {SYMMETRIC_DEGREES} ranks, not {members.size}")
         if not members.share_a_host:
             raise self._unavailable("the ranks sit on several hosts")
+        if members.size != members.world_size:
+            raise self._unavailable(
+                f"a rendezvous of {members.size} ranks in a group of {members.world_size} would "
+                f"hang the group's next one (pytorch#196082); it works in a group of {members.size}"
+            )
         self._device = members.device
         self._process_group = members.process_group
         self.group_name = members.process_group.group_name
@@ -65,8 +70,9 @@ class SymmetricBuffer:
             memory = symm_mem.empty(rounded, dtype=torch.uint8, device=self._device)
             symm_mem.rendezvous(memory, self.group_name)
         except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError):
-                raise
+            if isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error):
+                msg = f"{self._impl}: no room for {rounded} bytes of symmetric memory: {error}"
+                raise DeviceMemoryError(msg) from error
             raise self._unavailable(str(error)) from error
         self._memory = memory
 
