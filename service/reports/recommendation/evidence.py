@@ -13,7 +13,7 @@ from service.analysis.interval import estimate
 from service.analysis.recommendation.evidence import Basis, Errors, Evidence, Predicted, Predictor
 from service.store.cases import Case
 from service.store.timed import Timed
-from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
@@ -100,6 +100,7 @@ def _is_of(spec: PointSpec, question: Question) -> bool:
         and spec.arrangement is Arrangement.COLUMN_ROW
         and spec.collective_impl is CollectiveImpl.BACKEND
         and spec.overlap is Overlap.NONE
+        and spec.launch is Launch.EAGER
     )
 
 

@@ -13,7 +13,7 @@ from service.reports.recommendation.ranges import ranges
 from service.reports.recommendation.report import Asked, RecommendationReport, report
 from service.store.results import MeasuredTrial
 from tests.unit.reports.measured import measured_trial
-from workers.contract.axes import Block, Dtype, Phase
+from workers.contract.axes import Block, Dtype, Launch, Phase
 from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
 from workers.contract.sharding import find_obstacle
@@ -42,6 +42,7 @@ def trials(
     blocks: tuple[Block, ...] = (Block.ATTENTION, Block.MLP),
     compute: float = 0.8,
     sweep_id: str = "sweep-a",
+    launch: Launch = Launch.EAGER,
 ) -> list[MeasuredTrial]:
     """Three replicates of each block at each degree; compute is that share of the step."""
     return [
@@ -53,6 +54,7 @@ def trials(
                 tp_degree=degree,
                 batch=batch,
                 seq=1,
+                launch=launch,
             ),
             replicate=r,
             sweep_id=sweep_id,
@@ -85,6 +87,14 @@ def test_the_nearest_batch_is_taken_and_named() -> None:
     assert found.tp_degree == 2
     assert found.batch == 16
     assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
+
+
+def test_steps_that_the_host_does_not_launch_are_no_steps_of_this_kind() -> None:
+    graphs = trials({1: 10, 2: 9}, batch=8, launch=Launch.CUDA_GRAPH)
+    eager = trials({1: 100, 2: 60}, batch=16)
+    found = report(asked(), SEEN, 8, Measured.of([*graphs, *eager]))
+    assert (found.tp_degree, found.basis) == (2, Basis.MEASURED)
+    assert "batch 16" in found.sentence
 
 
 def test_one_block_alone_is_said_to_be_alone() -> None:
