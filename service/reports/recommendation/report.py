@@ -206,7 +206,12 @@ def _publish(asked: Asked, place: Place, batch: int, choice: Choice) -> Recommen
 
 
 def _undecided(choice: Choice) -> str:
-    numbers = [str(one.degree.tp_degree) for one in choice.candidates if one.is_undecided]
+    """Which degrees may be better than the chosen one: not what was in doubt against a smaller."""
+    numbers = [
+        str(one.degree.tp_degree)
+        for one in choice.candidates
+        if one.is_undecided and one.over == choice.tp_degree
+    ]
     return f"; whether {' or '.join(numbers)} is better cannot be told" if numbers else ""
 
 

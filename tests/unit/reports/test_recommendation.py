@@ -1,5 +1,7 @@
 """Recommendations from trials with given times, and from published figures."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,22 @@ def test_the_nearest_batch_is_taken_and_named() -> None:
     assert found.tp_degree == 2
     assert found.batch == 16
     assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
+
+
+def test_what_was_in_doubt_against_a_degree_that_is_beaten_is_not_in_doubt() -> None:
+    times = {1: (100.0, 100.0, 100.0), 2: (80.0, 130.0, 95.0), 4: (40.0, 40.0, 40.0)}
+    steps = [
+        replace(
+            trial,
+            summary=trial.summary.model_copy(update={"step_time_us": us, "compute_time_us": us}),
+        )
+        for degree, several in times.items()
+        for us, trial in zip(several, trials({degree: 1}, blocks=(Block.MLP,)), strict=True)
+    ]
+    found = report(asked(), SEEN, 8, Measured.of(steps))
+    assert found.tp_degree == 4
+    assert (found.candidates[1].is_undecided, found.candidates[1].over) == (True, 1)
+    assert "cannot be told" not in found.sentence
 
 
 def test_steps_that_the_host_does_not_launch_are_no_steps_of_this_kind() -> None:
