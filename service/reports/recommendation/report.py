@@ -72,7 +72,8 @@ class CandidateReport(Frozen):
     label: str | None = Field(description="What exactly was measured or predicted.")
     step_time_us: float | None
     low_us: float | None = Field(
-        description="Interval of the step time over replicates, or the band of its prediction."
+        description="Interval of the step time over replicates, or the band of its prediction; "
+        "null of one replicate."
     )
     high_us: float | None
     communication_share: float | None
@@ -217,6 +218,7 @@ def _undecided(choice: Choice) -> str:
 
 def _candidate(one: Candidate) -> CandidateReport:
     known = one.evidence
+    ends = known and known.ends
     return CandidateReport(
         tp_degree=one.degree.tp_degree,
         is_possible=one.is_possible,
@@ -224,8 +226,8 @@ def _candidate(one: Candidate) -> CandidateReport:
         basis=known and known.basis,
         label=known and known.label,
         step_time_us=known and known.step_us,
-        low_us=known and known.low_us,
-        high_us=known and known.high_us,
+        low_us=ends and ends.low_us,
+        high_us=ends and ends.high_us,
         communication_share=known and known.communication_share,
         is_undecided=one.is_undecided,
         over=one.over,

@@ -44,9 +44,10 @@ def trials(
     blocks: tuple[Block, ...] = (Block.ATTENTION, Block.MLP),
     compute: float = 0.8,
     sweep_id: str = "sweep-a",
+    replicates: int = 3,
     launch: Launch = Launch.EAGER,
 ) -> list[MeasuredTrial]:
-    """Three replicates of each block at each degree; compute is that share of the step."""
+    """Replicates of each block at each degree; compute is that share of the step."""
     return [
         measured_trial(
             PointSpec(
@@ -65,7 +66,7 @@ def trials(
         )
         for degree, step_us in by_degree.items()
         for block in blocks
-        for r in range(3)
+        for r in range(replicates)
     ]
 
 
@@ -89,6 +90,18 @@ def test_the_nearest_batch_is_taken_and_named() -> None:
     assert found.tp_degree == 2
     assert found.batch == 16
     assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
+
+
+def test_one_replicate_has_no_interval_and_decides_nothing() -> None:
+    found = report(asked(), SEEN, 8, Measured.of(trials({1: 200, 2: 198}, replicates=1)))
+    assert found.tp_degree == 1
+    assert found.sentence.endswith("; whether 2 is better cannot be told")
+    for one in found.candidates[:2]:
+        assert one.step_time_us is not None
+        assert (one.low_us, one.high_us) == (None, None)
+    two = found.candidates[1]
+    assert two.speed_up is not None
+    assert (two.speed_up.ci_low, two.speed_up.ci_high) == (None, None)
 
 
 def test_what_was_in_doubt_against_a_degree_that_is_beaten_is_not_in_doubt() -> None:
