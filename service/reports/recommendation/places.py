@@ -67,9 +67,10 @@ def published(accelerator: Accelerator) -> Place:
 
 
 def _seen(session: Session, key: str, facts: Hardware, nodes: Sequence[NodeFacts]) -> Place:
-    """The least memory that a node of it showed; what its kind says where no node is known."""
+    """The least memory that a node of it showed; what its kind says where none did."""
     own = [node for node in nodes if node.hardware.hardware_key == key]
-    memory = min((node.slot_memory_bytes for node in own), default=facts.memory_class_gib * GIB)
+    known = (node.slot_memory_bytes for node in own if node.slot_memory_bytes)
+    memory = min(known, default=facts.memory_class_gib * GIB)
     slots = max((node.num_slots for node in own), default=facts.num_devices)
     predict = from_calibration(session, facts.accelerator)
     return Place(facts.accelerator, Room(memory, slots), key, predict)

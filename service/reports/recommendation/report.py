@@ -93,7 +93,9 @@ class RecommendationReport(Frozen):
     model: str
     hardware: str
     hardware_key: str | None = Field(description="Null for hardware known from data sheets alone.")
-    device_memory_bytes: int
+    device_memory_bytes: int = Field(
+        description="Of one device; 0 where it is not known: then every degree is taken to fit."
+    )
     phase: Phase
     batch: int
     seq: int

@@ -134,6 +134,13 @@ def test_without_evidence_memory_alone_decides() -> None:
     assert "nothing was measured or predicted" in reason(found, 8)
 
 
+def test_where_the_memory_is_not_known_a_degree_is_taken_to_fit() -> None:
+    steps = {1: measured(100, 101, 102), 2: measured(60, 61, 62)}
+    found = chosen(steps, degree(1), degree(2), room=Room(0, 4))
+    assert found.tp_degree == 2
+    assert all(one.is_possible for one in found.candidates)
+
+
 def test_what_is_not_possible_is_passed_over_and_says_why() -> None:
     found = chosen(
         {8: predicted(100), 16: predicted(1)},
