@@ -45,7 +45,7 @@ Replicates = Mapping[tuple[str, int], Mapping[int, Times]]
 def compute_overtakes(series: Replicates) -> Crossing | None:
     """Batch from which compute takes longer than exposed communication, going up."""
     curves = []
-    for by_batch in series.values():
+    for by_batch in _joinable(series).values():
         batches = sorted(by_batch)
         above = [by_batch[batch].compute_us for batch in batches]
         below = [by_batch[batch].floored_exposed_us for batch in batches]
@@ -58,11 +58,42 @@ def pays_from(series: Replicates, *, smaller_degree: Replicates) -> Crossing | N
 
     Steps are compared within a replicate: one set of processes measured both degrees.
     """
+    both = {
+        replicate: {batch: times for batch, times in own.items() if batch in other}
+        for replicate, own in series.items()
+        if (other := smaller_degree.get(replicate))
+    }
     curves = []
-    for replicate, by_batch in series.items():
-        other = smaller_degree.get(replicate, {})
-        if batches := sorted(by_batch.keys() & other.keys()):
-            above = [other[batch].step_us for batch in batches]
-            below = [by_batch[batch].step_us for batch in batches]
-            curves.append(Curve.of_times(batches, above=above, below=below))
+    for replicate, by_batch in _joinable(both).items():
+        batches = sorted(by_batch)
+        above = [smaller_degree[replicate][batch].step_us for batch in batches]
+        below = [by_batch[batch].step_us for batch in batches]
+        curves.append(Curve.of_times(batches, above=above, below=below))
     return find_crossing(curves)
+
+
+def _joinable(replicates: Replicates) -> Replicates:
+    """Those that cover the range of one sweep, cut to it: of the sweep that most of them cover.
+
+    Were the range that of all sweeps together, one of other batches would drop what another told.
+    """
+    ranges: dict[str, tuple[int, int]] = {}
+    for (sweep_id, _), own in replicates.items():
+        if own:
+            low, high = ranges.get(sweep_id, (min(own), max(own)))
+            ranges[sweep_id] = min(low, *own), max(high, *own)
+
+    def covering(ends: tuple[int, int]) -> tuple[int, float, int]:
+        low, high = ends
+        num_covering = sum(low in own and high in own for own in replicates.values())
+        return num_covering if low < high else 0, high / low, high
+
+    best = max(set(ranges.values()), key=covering, default=None)
+    if best is None or covering(best)[0] == 0:
+        return {key: own for key, own in replicates.items() if own}
+    low, high = best
+    return {
+        key: {batch: times for batch, times in own.items() if low <= batch <= high}
+        for key, own in replicates.items()
+        if low in own and high in own
+    }

@@ -63,7 +63,11 @@ def _in_short(batches: Sequence[Recommendation]) -> str:
     last = ""
     for one in batches:
         degree = "no tp_degree" if one.tp_degree is None else f"tp_degree {one.tp_degree}"
-        others = [str(it.tp_degree) for it in one.candidates if it.is_undecided]
+        others = [
+            str(it.tp_degree)
+            for it in one.candidates
+            if it.is_undecided and it.over == one.tp_degree
+        ]
         doubt = f"cannot tell whether {' or '.join(others)} is better" if others else ""
         notes = "; ".join(filter(None, (one.basis, doubt)))
         told = f"{degree}/{notes}"

@@ -18,6 +18,8 @@ def read_sweep_file(name: str) -> bytes:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise UsageError(f"{shown} is not JSON: {error.msg} at {where}") from error
+    except ValueError as error:
+        raise UsageError(f"{shown} has a number of too many digits") from error
     except RecursionError as error:
         raise UsageError(f"{shown} is nested too deeply") from error
     return body

@@ -31,7 +31,10 @@ class CrossingReport(Frozen):
         "both are with one replicate."
     )
     ci_high: float | None
-    lowest_batch: int = Field(description="The measured range.")
+    lowest_batch: int = Field(
+        description="The measured range; of sweeps of several ranges the one that most replicates "
+        "cover."
+    )
     highest_batch: int
     dominates: str | None = Field(
         description="Where not reached: who leads in the whole range, beyond chance where `n` is "

@@ -35,6 +35,9 @@ from workers.contract.shapes import ModelShape
 MOST_TRIALS = 250
 """Of one selection that are read, the newest: more would take seconds, and say little."""
 
+OVERSUBSCRIBED = "oversubscribed"
+"""More ranks than cores: such times hold the scheduler's as well, and no fit is made of them."""
+
 Kind = tuple[int, CollectiveImpl, Block, Phase, Dtype]
 """Points that one calibration serves."""
 
@@ -146,6 +149,7 @@ def calibrated(stored: Stored, point: PointSpec) -> Calibration:
 def _calibrated(stored: Stored, point: PointSpec) -> Calibration:
     impl = point.collective_impl
     which = ResultFilter(tp_degrees=(point.tp_degree,), collective_impls=(impl,))
+    trials = [one for one in stored.detailed(which) if OVERSUBSCRIBED not in one.quality]
     imported = stored.imported if impl is CollectiveImpl.BACKEND else ()
     measured = tuple(one for one in stored.measured_curves if one.collective_impl is impl)
     accelerator = find_accelerator(stored.hardware)
@@ -153,7 +157,7 @@ def _calibrated(stored: Stored, point: PointSpec) -> Calibration:
         accelerator = accelerator or find_accelerator(curve.table.accelerator)
     found = [
         *from_curves(measured, preference=0),
-        *from_trials(stored.detailed(which)),
+        *from_trials(trials),
         *from_curves(imported, preference=2),
     ]
     link = None if accelerator is None else accelerator.link
@@ -200,10 +204,17 @@ def _same_kind(point: PointSpec) -> ResultFilter:
 
 
 def _steps(stored: Stored, point: PointSpec) -> MeasuredSteps | None:
-    """Compute-only steps of the same block, phase and dtype, of any model and degree."""
+    """Compute-only steps of the same block, phase and dtype, of any model and degree.
+
+    A stack of layers is left out: its step holds the work of as many as there are ranks.
+    """
     which = _same_kind(point)
     if which not in stored.steps:
-        same = stored.trials(which)
+        same = [
+            one
+            for one in stored.trials(which)
+            if one.spec.num_layers == 1 and OVERSUBSCRIBED not in one.quality
+        ]
         different = {one.spec_key: one.spec for one in same}
         found = None
         if len({spec.spec_key for spec in different.values()}) >= FEWEST_STEPS:

@@ -92,8 +92,8 @@ def _floor(trials: Sequence[MeasuredTrial], curves: Sequence[Curve]) -> str | No
 
 def _small_times(curve: Curve) -> Iterable[float]:
     for row in curve.table.rows:
-        if 0 < row.message_bytes <= SMALL_BYTES and row.out_of_place_us is not None:
-            yield row.out_of_place_us
+        if 0 < row.message_bytes <= SMALL_BYTES:
+            yield from row.times_us[:1]
 
 
 def _batch_1(trials: Sequence[MeasuredTrial]) -> str | None:

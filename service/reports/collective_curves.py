@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from service.analysis.costmodel.collectives import FEWEST_RANKS, CollectiveCurve
 from service.analysis.costmodel.curve import FEWEST_POINTS, TimeCurve
+from service.analysis.nccl_tests.table import Table
 from service.store.curves import Curve, Origin
 from service.store.results import MeasuredTrial
 from workers.contract.axes import Collective
@@ -23,7 +24,8 @@ def from_trials(trials: Iterable[MeasuredTrial]) -> list[CollectiveCurve]:
 def from_curves(several: Sequence[Curve], *, preference: int) -> list[CollectiveCurve]:
     """As torch calls them: an all-reduce works in place, the others do not.
 
-    Left out is what is no collective of a step, and what one rank ran alone.
+    A curve that has the other placement alone is taken as it is. Left out is what is no collective
+    of a step, and what one rank ran alone.
     """
     found = []
     for curve in several:
@@ -32,15 +34,21 @@ def from_curves(several: Sequence[Curve], *, preference: int) -> list[Collective
         if not is_known or table.num_ranks < FEWEST_RANKS:
             continue
         op = Collective(table.operation)
-        points = [
-            (float(row.message_bytes), time)
-            for row in table.rows
-            if (time := row.in_place_us if op is Collective.ALL_REDUCE else row.out_of_place_us)
-        ]
         by = "nccl-tests" if curve.origin is Origin.IMPORTED else "calibration"
         origin = f"{by}, {curve.source or curve.id}"
-        found += _curves({(op, table.num_ranks): points}, origin, preference=preference)
+        points = {(op, table.num_ranks): _points(table, op)}
+        found += _curves(points, origin, preference=preference)
     return found
+
+
+def _points(table: Table, op: Collective) -> list[tuple[float, float]]:
+    in_place = [(float(row.message_bytes), time) for row in table.rows if (time := row.in_place_us)]
+    out_of_place = [
+        (float(row.message_bytes), time) for row in table.rows if (time := row.out_of_place_us)
+    ]
+    if op is Collective.ALL_REDUCE:
+        return in_place or out_of_place
+    return out_of_place or in_place
 
 
 def _curves(

@@ -117,7 +117,7 @@ class ComparisonReport(Frozen):
     )
     is_interleaved: bool = Field(
         description="Whether the same trials measured both sides by turns, so that a change of "
-        "the host falls on both: what is judged is then the ratio in each trial. "
+        "the host falls on both: what is judged is then the ratio of twin steps in each trial. "
         "`/v1/sweeps/{id}/pairs` judges the parts of the step too."
     )
     sentence: str

@@ -1,7 +1,8 @@
 """Two sets of results side by side: what changed, how surely, and what else was different."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -19,6 +20,7 @@ from service.reports.compared import (
 from service.reports.compared_sentence import sentence
 from service.reports.control import slowdowns
 from service.reports.covariates import differences
+from service.reports.interleaved import ReadRatios, time_by_turns
 from service.reports.matching import (
     Grouped,
     Identity,
@@ -33,6 +35,7 @@ from service.reports.step_times import StepTimes
 from service.store import failed_points
 from service.store.failed_points import FailedPoint
 from service.store.timed import Timed
+from service.store.turns import step_ratios
 
 
 def between(
@@ -63,6 +66,7 @@ def between(
             failed_points.find(session, old.which),
             failed_points.find(session, new.which),
         ),
+        read_turns=partial(step_ratios, session),
     )
 
 
@@ -75,12 +79,17 @@ def report(
     tolerance: float = DEFAULT_TOLERANCE,
     allow_different: Collection[str] = (),
     failed: tuple[Sequence[FailedPoint], Sequence[FailedPoint]] = ((), ()),
+    read_turns: ReadRatios = lambda _: {},
 ) -> ComparisonReport:
-    """Match points by spec and hardware, whatever they are called, and judge them. Pure."""
+    """Match points by spec and hardware, whatever they are called, and judge them.
+
+    Pure but for what reads the turns of pairs, which is asked where the sides are interleaved.
+    """
     old, new = (by_identity(side, but_for=allow_different) for side in (baseline, candidate))
     matched = [identity for identity in old if identity in new]
-    is_interleaved = _is_interleaved(matched, old, new)
-    shown, found = _judged(matched, old, new, tolerance=tolerance, is_interleaved=is_interleaved)
+    by_turns = time_by_turns(matched, old, new, read_turns)
+    is_interleaved = by_turns is not None
+    shown, found = _judged(matched, old, new, tolerance=tolerance, by_turns=by_turns)
     verdicts = Counter(point.verdict for point in shown)
     counts = {verdict: verdicts[verdict] for verdict in Verdict}
     overall = None if found.overall is None else RatioReport.of(found.overall)
@@ -120,17 +129,18 @@ def _judged(
     new: Grouped,
     *,
     tolerance: float,
-    is_interleaved: bool,
+    by_turns: Callable[[Timed], float] | None,
 ) -> tuple[tuple[ComparedPoint, ...], Comparison]:
     before = StepTimes.of([old[identity] for identity in matched])
     after = StepTimes.of([new[identity] for identity in matched])
+    judged = StepTimes.of([new[identity] for identity in matched], by_turns) if by_turns else after
     found = compare(
         before.values,
-        after.values,
+        judged.values,
         tolerance=tolerance,
-        normalised=None if is_interleaved else _normalised(matched, old, new),
+        normalised=None if by_turns else _normalised(matched, old, new),
         sweeps=(before.sweeps, after.sweeps),
-        is_interleaved=is_interleaved,
+        is_interleaved=by_turns is not None,
     )
     shown = tuple(
         _compared(
@@ -168,15 +178,6 @@ def _slowdowns(trials: Trials) -> dict[tuple[str, str], float]:
         return {}
     keys = [(trial.id, trial.point_id) for trial in trials]
     return dict(zip(keys, factors, strict=True))
-
-
-def _is_interleaved(matched: Sequence[Identity], old: Grouped, new: Grouped) -> bool:
-    """Whether every matched point was measured by the same trials on both sides."""
-    sides = (
-        ({trial.id for trial in old[identity]}, {trial.id for trial in new[identity]})
-        for identity in matched
-    )
-    return bool(matched) and all(before == after for before, after in sides)
 
 
 def _compared(ratio: Ratio, before: SideReport, after: SideReport, first: Timed) -> ComparedPoint:

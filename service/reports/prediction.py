@@ -166,6 +166,8 @@ def _from_parts(stored: Stored, point: PointSpec) -> tuple[StepPrediction, list[
         predict_step(point, product_time=product_time, message_time=message_time),
         ratio_spread=known.steps.ratio_spread_of(point) if known.steps else None,
     )
+    if found.compute.basis is Basis.EXTRAPOLATED:
+        warnings.append(f"compute: extrapolated from {found.compute.calibration}")
     if found.communication.basis is Basis.EXTRAPOLATED:
         warnings.append(f"collectives: extrapolated from {found.communication.calibration}")
     for curve in known.curves:

@@ -1,7 +1,7 @@
 """From the trials of a point to its result: the one reading path of API, pages and CLI."""
 
 from collections.abc import Callable, Sequence
-from statistics import fmean, median
+from statistics import median
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -108,7 +108,7 @@ def report(trials: Sequence[MeasuredTrial], *, forecast: Forecast | None = None)
         num_replicates=len({trial.replicate for trial in trials}),
         stop_rules=tuple(sorted({trial.stop_rule for trial in trials})),
         num_warmup_steps=max(trial.num_warmup_steps for trial in trials),
-        perturbation=median(summary.perturbation for summary in summaries),
+        perturbation=_perturbation(trials),
         measured_at=newest.created_at,
         prediction=forecast and ForecastReport.of(forecast, measured_us=step.median),
     )
@@ -213,13 +213,17 @@ def _flags(
     lowest = exposed.median if exposed.ci_low is None else exposed.ci_low
     judged = {
         "single_replicate": len(trials) == 1,
-        "perturbed": fmean(t.summary.perturbation for t in trials) > MOST_PERTURBATION,
+        "perturbed": _perturbation(trials) > MOST_PERTURBATION,
         "proof_reduced": any(trial.proof.is_reduced for trial in trials),
         "exposed_not_resolved": trials[0].spec.tp_degree > 1 and lowest <= 0,
         "noisy_host": control is not None and control.noise_grade in NOISY,
         "mixed_versions": len({versions(trial.environment) for trial in trials}) > 1,
     }
     return tuple(sorted(flags | {flag for flag, holds in judged.items() if holds}))
+
+
+def _perturbation(trials: Sequence[MeasuredTrial]) -> float:
+    return median(trial.summary.perturbation for trial in trials)
 
 
 def versions(environment: Environment) -> tuple[str | None, ...]:

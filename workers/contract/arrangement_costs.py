@@ -54,7 +54,10 @@ class ArrangementTable(Frozen):
         """Say what an arrangement takes more of, or less, than the cheapest one."""
         best = self.cheapest
         if cost == best:
-            return "least work, fewest bytes over the slowest link, fewest collectives"
+            return (
+                "least work; of those with no more, fewest bytes over the slowest link, "
+                "then fewest collectives"
+            )
         parts = [
             _times("work", cost.flops, best.flops),
             _times("bytes over the slowest link", cost.bus_bytes, best.bus_bytes),

@@ -21,6 +21,7 @@ from service.analysis.nccl_tests.table import (
 from service.analysis.nccl_tests.table_maker import Section, is_footer_mean, mean_busbw
 
 MOST_RESULTS = 20_000
+MOST_RANKS = 1 << 20
 
 _SLACK = 1e-6
 """Numbers have six decimals."""
@@ -81,14 +82,7 @@ class _Document(_Read):
 
 def read_document(text: str) -> Section:
     """Read one run; NcclTestsError where the text is not such a document."""
-    try:
-        document = _Document.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise NcclTestsError(f"line {error.lineno}: no JSON: {error.msg}") from None
-    except ValidationError as error:
-        raise NcclTestsError(f"no JSON of nccl-tests: {_first(error)}") from None
-    except RecursionError:
-        raise NcclTestsError("no JSON of nccl-tests: nested too deeply") from None
+    document = _parsed(text)
     if not document.results:
         raise NcclTestsError("/results is empty: nccl-tests failed before it measured anything")
     if len(document.results) > MOST_RESULTS:
@@ -106,6 +100,19 @@ def read_document(text: str) -> Section:
     return section
 
 
+def _parsed(text: str) -> _Document:
+    try:
+        return _Document.model_validate(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise NcclTestsError(f"line {error.lineno}: no JSON: {error.msg}") from None
+    except ValidationError as error:
+        raise NcclTestsError(f"no JSON of nccl-tests: {_first(error)}") from None
+    except ValueError:
+        raise NcclTestsError("no JSON of nccl-tests: a number of too many digits") from None
+    except RecursionError:
+        raise NcclTestsError("no JSON of nccl-tests: nested too deeply") from None
+
+
 def _section(document: _Document) -> Section:
     section = Section()
     config = document.config
@@ -115,7 +122,10 @@ def _section(document: _Document) -> Section:
     section.not_read = name if name in NOT_READ else ""
     if config.devices:
         # One device of each process is listed, whatever it drives.
-        section.num_ranks = len(config.devices) * config.nthreads * config.ngpus
+        num_ranks = len(config.devices) * config.nthreads * config.ngpus
+        if num_ranks > MOST_RANKS:
+            raise NcclTestsError(f"/config lists {num_ranks} ranks, more than {MOST_RANKS}")
+        section.num_ranks = num_ranks
         section.hosts = {device.hostname for device in config.devices}
         section.accelerator = config.devices[0].device_info
     return section

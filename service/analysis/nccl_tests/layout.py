@@ -20,7 +20,7 @@ _PLAIN = ("time", "algbw", "busbw", "#wrong")
 _PER_ITERATION = (*_PLAIN, "i_min", "i_max", "i_p99", "i_cv%")
 _NOT_RUN = "N/A"
 
-NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?")
+NUMBER = re.compile(r"\d{1,18}(?:\.(\d{1,18}))?(?:[eE]([+-]?\d{1,2}))?")
 _NUMERIC = re.compile(rf"-?(?:{NUMBER.pattern})\*?|N/A|-?nan|-?inf")
 _STAMP = re.compile(r"\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s*$")
 _ROOT = re.compile(r"-1|\d{1,5}")

@@ -16,10 +16,10 @@ _PROGRAM = re.compile(rf"\b({_NAMES}|{'|'.join(NOT_READ)})_perf(?:_mpi)?\b")
 _MENTION = re.compile(rf"(?<![A-Za-z])({_NAMES.replace('_', '[_ -]?')})(?![A-Za-z])", re.IGNORECASE)
 _START = re.compile(r"\b(?:nccl-tests version|Collective test starting|nThread\s+\d+\s+nGpus)\b")
 _RANK = re.compile(
-    r"Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
+    r"Rank\s+(\d{1,6})\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*)"
 )
 _EXPORT = re.compile(r"# num_ranks ([1-9]\d{0,5})(?: num_nodes (\d{1,4}))?(?: device (.+))?")
-_MEAN = re.compile(r"Avg bus bandwidth\s*:\s*([\d.eE+-]+)")
+_MEAN = re.compile(rf"Avg bus bandwidth\s*:\s*({layout.NUMBER.pattern})(?!\S)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)\s+FAILED")
 _UNKNOWN_TYPE = re.compile(
     r"\s*\d+\s+\d+\s+([a-z]\w*)\s+(?:[a-z]+\s+)?(?:-?\d+\s+)?\d+\.\d+\s+\d+\.\d+\s+\d+\.\d+\s"

@@ -43,7 +43,7 @@ class Room:
     """One node."""
 
     memory_bytes: int
-    """Of one device."""
+    """Of one device; 0 where that could not be told."""
     num_devices: int
 
 
@@ -121,7 +121,7 @@ def choose(
 def _impossible(degree: Degree, room: Room) -> str | None:
     if degree.obstacle is not None or degree.needed_bytes is None:
         return degree.obstacle
-    if degree.needed_bytes > room.memory_bytes:
+    if room.memory_bytes and degree.needed_bytes > room.memory_bytes:
         return (
             f"needs {degree.needed_bytes / 1e9:.1f} GB of a GPU's {room.memory_bytes / 1e9:.1f} GB"
         )

@@ -67,9 +67,8 @@ class Evidence:
 
     basis: Basis
     step_us: float
-    low_us: float
-    high_us: float
-    """The interval over replicates, or the prediction's band."""
+    ends: Ends | None
+    """The interval over replicates, or the prediction's band; None of one replicate."""
     communication_share: float
     label: str
     """What exactly was measured or predicted: blocks, batch, sequence, dtype."""
@@ -100,17 +99,22 @@ def speed_up(smaller: Evidence, larger: Evidence, *, rng: np.random.Generator) -
     """Step time of the smaller degree over that of the larger; above 1 the larger is faster.
 
     Replicates that measured both are compared each with itself. Of two predictions shared errors
-    are the same in both, own ones add up as independent errors do. Else outer ends bound it.
+    are the same in both, own ones add up as independent errors do. Else outer ends bound it, and
+    nothing does where one replicate is all there is of either.
     """
     common = sorted(smaller.replicates.keys() & larger.replicates.keys())
     if len(common) > 1:
         ratios = [smaller.replicates[key] / larger.replicates[key] for key in common]
         return estimate(ratios, rng=rng)
+    middle = smaller.step_us / larger.step_us
+    if smaller.ends is None or larger.ends is None:
+        return Estimate(median=middle, low=None, high=None, n=len(common))
     if smaller.errors and larger.errors:
         bounds = _ratio_of_predictions(smaller.errors, larger.errors)
     else:
-        bounds = Ends(smaller.low_us / larger.high_us, smaller.high_us / larger.low_us)
-    middle = smaller.step_us / larger.step_us
+        bounds = Ends(
+            smaller.ends.low_us / larger.ends.high_us, smaller.ends.high_us / larger.ends.low_us
+        )
     return Estimate(
         median=middle, low=min(*bounds, middle), high=max(*bounds, middle), n=len(common)
     )

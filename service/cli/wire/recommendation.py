@@ -12,6 +12,7 @@ class Candidate(Wire):
     high_us: float | None = None
     communication_share: float | None = None
     is_undecided: bool = False
+    over: int | None = None
     reason: str
 
 

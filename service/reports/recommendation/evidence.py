@@ -10,10 +10,17 @@ from typing import Final, Self
 import numpy as np
 
 from service.analysis.interval import estimate
-from service.analysis.recommendation.evidence import Basis, Errors, Evidence, Predicted, Predictor
+from service.analysis.recommendation.evidence import (
+    Basis,
+    Ends,
+    Errors,
+    Evidence,
+    Predicted,
+    Predictor,
+)
 from service.store.cases import Case
 from service.store.timed import Timed
-from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Overlap, Phase
+from workers.contract.axes import Arrangement, Block, CollectiveImpl, Dtype, Launch, Overlap, Phase
 from workers.contract.point import PointSpec
 from workers.contract.shapes import ModelShape
 
@@ -100,6 +107,7 @@ def _is_of(spec: PointSpec, question: Question) -> bool:
         and spec.arrangement is Arrangement.COLUMN_ROW
         and spec.collective_impl is CollectiveImpl.BACKEND
         and spec.overlap is Overlap.NONE
+        and spec.launch is Launch.EAGER
     )
 
 
@@ -173,8 +181,7 @@ def _measured(question: Question, trials: Sequence[Timed], degree: int) -> Evide
     return Evidence(
         basis=Basis.MEASURED,
         step_us=known.median,
-        low_us=known.median if known.low is None else known.low,
-        high_us=known.median if known.high is None else known.high,
+        ends=None if known.low is None or known.high is None else Ends(known.low, known.high),
         communication_share=max(median(shares), 0),
         label=question.label,
         replicates=steps,
@@ -191,8 +198,7 @@ def _predicted(question: Question, degree: int, predict: Predictor) -> Evidence 
     return Evidence(
         basis=Basis.PREDICTED,
         step_us=step_us,
-        low_us=sum(one.low_us for one in parts),
-        high_us=sum(one.high_us for one in parts),
+        ends=Ends(sum(one.low_us for one in parts), sum(one.high_us for one in parts)),
         communication_share=sum(one.communication_share * one.step_us for one in parts) / step_us,
         label=f"{question.label}, {parts[0].label}",
         errors=Errors.added([one.errors for one in parts]),

@@ -11,12 +11,13 @@ from service.analysis.costmodel.accelerators import (
     known_names,
 )
 from service.analysis.recommendation.choice import Room
-from service.analysis.recommendation.evidence import Predictor
+from service.analysis.recommendation.evidence import Predicted, Predictor
 from service.analysis.recommendation.published import from_published
 from service.errors import FieldError, InvalidRequestError
 from service.reports.recommendation.predictor import from_calibration
 from service.store import fleet
 from workers.contract.hardware import Hardware, NodeFacts
+from workers.contract.point import PointSpec
 
 GIB = 1 << 30
 
@@ -67,11 +68,17 @@ def published(accelerator: Accelerator) -> Place:
 
 
 def _seen(session: Session, key: str, facts: Hardware, nodes: Sequence[NodeFacts]) -> Place:
-    """The least memory that a node of it showed; what its kind says where no node is known."""
+    """The least memory that a node of it showed; what its kind says where none did."""
     own = [node for node in nodes if node.hardware.hardware_key == key]
-    memory = min((node.slot_memory_bytes for node in own), default=facts.memory_class_gib * GIB)
+    known = (node.slot_memory_bytes for node in own if node.slot_memory_bytes)
+    memory = min(known, default=facts.memory_class_gib * GIB)
     slots = max((node.num_slots for node in own), default=facts.num_devices)
-    predict = from_calibration(session, facts.accelerator)
+    calibrated = from_calibration(session, facts.accelerator)
+
+    def predict(spec: PointSpec) -> Predicted | None:
+        """For no more ranks than cores: what they take of one another nothing tells."""
+        return calibrated(spec) if spec.tp_degree <= facts.num_devices else None
+
     return Place(facts.accelerator, Room(memory, slots), key, predict)
 
 

@@ -72,7 +72,8 @@ class CandidateReport(Frozen):
     label: str | None = Field(description="What exactly was measured or predicted.")
     step_time_us: float | None
     low_us: float | None = Field(
-        description="Interval of the step time over replicates, or the band of its prediction."
+        description="Interval of the step time over replicates, or the band of its prediction; "
+        "null of one replicate."
     )
     high_us: float | None
     communication_share: float | None
@@ -92,7 +93,9 @@ class RecommendationReport(Frozen):
     model: str
     hardware: str
     hardware_key: str | None = Field(description="Null for hardware known from data sheets alone.")
-    device_memory_bytes: int
+    device_memory_bytes: int = Field(
+        description="Of one device; 0 where it is not known: then every degree is taken to fit."
+    )
     phase: Phase
     batch: int
     seq: int
@@ -206,12 +209,18 @@ def _publish(asked: Asked, place: Place, batch: int, choice: Choice) -> Recommen
 
 
 def _undecided(choice: Choice) -> str:
-    numbers = [str(one.degree.tp_degree) for one in choice.candidates if one.is_undecided]
+    """Which degrees may be better than the chosen one: not what was in doubt against a smaller."""
+    numbers = [
+        str(one.degree.tp_degree)
+        for one in choice.candidates
+        if one.is_undecided and one.over == choice.tp_degree
+    ]
     return f"; whether {' or '.join(numbers)} is better cannot be told" if numbers else ""
 
 
 def _candidate(one: Candidate) -> CandidateReport:
     known = one.evidence
+    ends = known and known.ends
     return CandidateReport(
         tp_degree=one.degree.tp_degree,
         is_possible=one.is_possible,
@@ -219,8 +228,8 @@ def _candidate(one: Candidate) -> CandidateReport:
         basis=known and known.basis,
         label=known and known.label,
         step_time_us=known and known.step_us,
-        low_us=known and known.low_us,
-        high_us=known and known.high_us,
+        low_us=ends and ends.low_us,
+        high_us=ends and ends.high_us,
         communication_share=known and known.communication_share,
         is_undecided=one.is_undecided,
         over=one.over,

@@ -46,12 +46,12 @@ def register(sessions: Sessions) -> None:
         fleet.register(session, NODE, pool="default")
 
 
-def measure_all(sessions: Sessions, step_us: StepTime) -> int:
+def measure_all(sessions: Sessions, step_us: StepTime, *, quality: tuple[str, ...] = ()) -> int:
     """Measure every queued trial; return how many there were."""
     register(sessions)
     count = 0
     while lease := claim(sessions):
-        complete(sessions, lease, step_us(block_of(lease.spec)))
+        complete(sessions, lease, step_us(block_of(lease.spec)), quality=quality)
         count += 1
     return count
 
@@ -77,9 +77,11 @@ def claim(sessions: Sessions) -> Lease | None:
     return lease
 
 
-def complete(sessions: Sessions, lease: Lease, step_us: float) -> None:
+def complete(
+    sessions: Sessions, lease: Lease, step_us: float, *, quality: tuple[str, ...] = ()
+) -> None:
     """End the trial with a result, of both points where it is of a pair."""
-    result = _result(block_of(lease.spec), step_us)
+    result = _result(block_of(lease.spec), step_us).model_copy(update={"quality": quality})
     if lease.pair_spec is not None:
         pair = _result(block_of(lease.pair_spec), step_us)
         result = result.model_copy(update={"pair": pair})

@@ -146,6 +146,34 @@ def test_steps_of_other_points_on_the_same_hardware_answer_for_a_new_one(
     assert large["compute_time"]["basis"] == "extrapolated"
 
 
+def test_more_ranks_than_cores_are_extrapolated_and_not_recommended(
+    client: TestClient, sessions: Sessions
+) -> None:
+    """What they took is the scheduler's as well: nothing else is predicted from it."""
+    bring(client, P5.read_bytes(), hardware=HARDWARE.accelerator)
+    body = {**BODY, "blocks": ["attention", "mlp"], "batch": [4, 16, 64, 256]}
+    client.post("/v1/sweeps", json=body)
+    measure_all(sessions, lambda spec: 100 + 10 * spec.batch)
+    client.post("/v1/sweeps", json={**body, "tp_degree": 4})
+    measure_all(sessions, lambda spec: 100 + 10 * spec.batch, quality=("oversubscribed",))
+    new: dict[str, str | int] = {
+        "model": "gpt2",
+        "phase": "train",
+        "dtype": "float32",
+        "seq": 1,
+        "batch": 64,
+    }
+    answer = ask(client, hardware=HARDWARE.accelerator, tp_degree=4, **new)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["compute_time"]["basis"] == found["step_time"]["basis"] == "extrapolated"
+    assert "16 trials of mlp train" in found["compute_time"]["calibration"]
+    assert any("compute: extrapolated from 16 trials" in one for one in found["warnings"])
+    (one,) = client.get("/v1/recommendation", params=new).json()["items"]
+    bases = {it["tp_degree"]: it["basis"] for it in one["candidates"]}
+    assert bases == {1: "predicted", 2: "predicted", 4: None, 8: None}
+
+
 def test_steps_that_differ_in_their_sequence_alone_answer_too(
     client: TestClient, sessions: Sessions
 ) -> None:

@@ -3,9 +3,10 @@ from functools import partial
 import pytest
 from fastapi.testclient import TestClient
 
+from service.store import fleet
 from service.store.engine import Sessions
 from tests.integration.api.importing import P5, bring
-from tests.integration.api.measuring import BODY, measure_all, register
+from tests.integration.api.measuring import BODY, NODE, measure_all, register
 from workers.contract.point import PointSpec
 
 MINE = "/v1/recommendation?model=pythia-31m&phase=train&dtype=float32&threshold=0.5&seq=1"
@@ -64,6 +65,20 @@ def test_ranges_are_listed_and_no_hardware_is_said(client: TestClient) -> None:
     answer = client.get("/v1/recommendation", params={"model": "gpt2"})
     assert answer.status_code == 422
     assert "no hardware was seen yet" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("name", "known_bytes"), [("node-1", 0), ("node-2", 8 << 30)])
+def test_a_node_that_could_not_tell_its_memory_rules_nothing_out(
+    client: TestClient, sessions: Sessions, name: str, known_bytes: int
+) -> None:
+    assert client.post("/v1/sweeps", json=BODY).status_code == 202
+    measure_all(sessions, lambda spec: 1000 * spec.batch / spec.tp_degree)
+    unknown = NODE.model_copy(update={"name": name, "slot_memory_bytes": 0})
+    with sessions.writing() as session:
+        fleet.register(session, unknown, pool="default")
+    (found,) = client.get(f"{MINE}&batch=1").json()["items"]
+    assert found["device_memory_bytes"] == known_bytes
+    assert found["tp_degree"] == 2
 
 
 def steps_of(night: int, spec: PointSpec) -> float:

@@ -1,6 +1,6 @@
 """Sweeps measured without devices: trials go through the real queue, their times are made up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from service.store import fleet, queue, sweeps
@@ -21,6 +21,8 @@ OFFER = Offer(HARDWARE.hardware_key, HARDWARE.accelerator, 2)
 
 StepTime = Callable[[Lease], tuple[int, int]]
 """Of a trial two times in ns: step and compute-only step."""
+TurnTimes = Callable[[Lease], tuple[Sequence[int], Sequence[int]]]
+"""Of a pair's trial the steps of both points in ns, turn by turn."""
 
 
 def measure_sweep(
@@ -38,7 +40,7 @@ def measure_sweep(
     return sweep.id
 
 
-def measure_pair(sessions: Sessions, pair: Pair, step_time: StepTime) -> str:
+def measure_pair(sessions: Sessions, pair: Pair, turns: TurnTimes) -> str:
     """The same of one point by turns with another; it gives the steps of the two."""
     spec = SweepSpec(
         models=(SHAPE,), blocks=(Block.MLP,), tp_degree=(2,), batch=(4,), replicates=5, pair=pair
@@ -48,9 +50,9 @@ def measure_pair(sessions: Sessions, pair: Pair, step_time: StepTime) -> str:
         sweep = sweeps.create(session, spec, created_by="test", seed=1, expansion=spec.expand())
     while lease := claim(sessions):
         assert lease.pair_spec is not None
-        first, second = step_time(lease)
-        result = result_of(block_of(lease.spec), first, first)
-        other = result_of(block_of(lease.pair_spec), second, second)
+        first, second = turns(lease)
+        result = _result(block_of(lease.spec), first, first[0])
+        other = _result(block_of(lease.pair_spec), second, second[0])
         with sessions.writing() as session:
             queue.start(session, lease)
             queue.complete(session, lease, result.model_copy(update={"pair": other}))
@@ -71,8 +73,12 @@ def node() -> NodeFacts:
 
 def result_of(spec: PointSpec, step_ns: int, compute_ns: int) -> TrialResult:
     """Three steps, the last two a little longer; each collective takes a tenth of a step."""
+    return _result(spec, [step_ns, step_ns + 2, step_ns + 4], compute_ns)
+
+
+def _result(spec: PointSpec, step_ns: Sequence[int], compute_ns: int) -> TrialResult:
     ranks = spec.tp_degree
-    clean = steps([step_ns, step_ns + 2, step_ns + 4], [step_ns // 3] * 3)
+    clean = steps(step_ns, [step_ns[0] // 3] * len(step_ns))
     samples = {Pass.CLEAN: (clean,) * ranks}
     if ranks > 1:
         samples[Pass.SPLIT] = samples[Pass.CLEAN]
@@ -80,7 +86,7 @@ def result_of(spec: PointSpec, step_ns: int, compute_ns: int) -> TrialResult:
     return trial(
         samples,
         collectives=[
-            timing([step_ns // 10] * 3, [0, 0, 0], where=message.where)
+            timing([step_ns[0] // 10] * 3, [0, 0, 0], where=message.where)
             for message in expected_messages(spec)
         ],
         spec=spec,

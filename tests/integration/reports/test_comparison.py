@@ -7,6 +7,7 @@ import pytest
 
 from service.analysis.comparison import Verdict
 from service.errors import NotComparableError
+from service.reports import pairs
 from service.reports.compared import ComparisonReport
 from service.reports.comparison import between
 from service.reports.selection import Selection
@@ -19,6 +20,7 @@ from tests.integration.store.nights import Nights, OfNode
 from tests.unit.analysis.trials import HARDWARE
 from workers.contract.pair import Pair, PairAxis
 
+OVERLAPPED = Pair(axis=PairAxis.OVERLAP, values=("none", "backward"))
 OTHER = HARDWARE.model_copy(update={"accelerator": "Other CPU", "num_devices": 4})
 NOISE = (1.0, 1.01, 0.99, 1.005)
 BUSY = (1.0, 1.5, 2.0, 1.3)
@@ -128,12 +130,11 @@ def test_another_night_on_a_slower_host_is_not_a_slower_point(nights: Nights) ->
 def test_of_a_pair_the_ratio_in_each_trial_is_judged(sessions: Sessions) -> None:
     """Trials that differ twofold, and whose two points differ by a tenth in each."""
 
-    def by_turns(lease: Lease) -> tuple[int, int]:
+    def by_turns(lease: Lease) -> tuple[Sequence[int], Sequence[int]]:
         first = 100_000 * (1 + lease.replicate)
-        return first, first * (1100 + lease.replicate) // 1000
+        return [first] * 3, [first * (1100 + lease.replicate) // 1000] * 3
 
-    pair = Pair(axis=PairAxis.OVERLAP, values=("none", "backward"))
-    sweep_id = measure_pair(sessions, pair, by_turns)
+    sweep_id = measure_pair(sessions, OVERLAPPED, by_turns)
     sides = [Selection(sweep=(sweep_id,), overlap=(value,)) for value in ("none", "backward")]
     found = compared(sessions, sides[0], sides[1], "overlap")
     (only,) = found.points
@@ -142,3 +143,24 @@ def test_of_a_pair_the_ratio_in_each_trial_is_judged(sessions: Sessions) -> None
     assert only.ratio == pytest.approx(1.102, abs=0.001)
     assert width(found) < 0.005
     assert "measured both by turns" in found.sentence
+
+
+def test_of_a_pair_twin_steps_tell_the_ratio_as_in_the_report_of_pairs(sessions: Sessions) -> None:
+    """The host became slow within each trial: the median of the one is fast, of the other slow."""
+
+    def by_turns(lease: Lease) -> tuple[Sequence[int], Sequence[int]]:
+        fast, slow = 100_000 + lease.replicate, 200_000
+        twins = [fast * 11 // 10, fast * 11 // 10, slow * 11 // 10, slow * 11 // 10]
+        return [fast, fast, fast, slow, slow], [*twins[:2], slow * 11 // 10, *twins[2:]]
+
+    sweep_id = measure_pair(sessions, OVERLAPPED, by_turns)
+    with sessions.reading() as session:
+        (pair,) = pairs.find(session, sweep_id).pairs
+    first, second = (Selection(sweep=(sweep_id,), overlap=(v,)) for v in ("none", "backward"))
+    (found,) = compared(sessions, first, second, "overlap").points
+    (swapped,) = compared(sessions, second, first, "overlap").points
+    assert pair.parts[0].ratio == pytest.approx(1.1, rel=1e-4)
+    assert found.ratio == pytest.approx(pair.parts[0].ratio, rel=1e-4)
+    assert swapped.ratio == pytest.approx(1 / pair.parts[0].ratio, rel=1e-4)
+    assert found.baseline.step_time_us == pytest.approx(100, rel=1e-3)
+    assert found.candidate.step_time_us == pytest.approx(220, rel=1e-3)

@@ -114,6 +114,23 @@ def test_it_measures_a_probe_and_the_sweep_and_shows_what_they_say(
     }
 
 
+def test_only_what_may_be_better_than_the_chosen_degree_is_in_doubt(
+    answering: FakeServer, run: Run
+) -> None:
+    pytest.importorskip("plotille")
+    candidates = [
+        {"tp_degree": 1, "reason": "the smallest"},
+        {"tp_degree": 2, "reason": "cannot tell", "is_undecided": True, "over": 1},
+        {"tp_degree": 4, "reason": "faster", "over": 1},
+        {"tp_degree": 8, "reason": "cannot tell", "is_undecided": True, "over": 4},
+    ]
+    one = {"hardware": "Test CPU", "batch": 1, "tp_degree": 4, "basis": "measured"}
+    one |= {"candidates": candidates, "sentence": "…"}
+    answering.on(ANSWER, Reply(advice() | {"recommendations": [one]}))
+    shown = run("advise", "--model", "gpt2")
+    assert "(measured; cannot tell whether 8 is better)" in shown.out
+
+
 @pytest.mark.usefixtures("answering")
 def test_the_plot_marks_the_crossing_and_names_the_curves(run: Run) -> None:
     pytest.importorskip("plotille")

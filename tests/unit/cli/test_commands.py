@@ -70,7 +70,12 @@ def test_nobody_listening_has_its_own_code(
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [('{"models": ', "line 1 column 12"), ("", "line 1"), ("[" * 9000, "deep")],
+    [
+        ('{"models": ', "line 1 column 12"),
+        ("", "line 1"),
+        ("[" * 9000, "deep"),
+        ("9" * 5000, "digits"),
+    ],
 )
 def test_a_file_that_is_no_json_is_not_sent(
     fake: FakeServer, run: Run, tmp_path: Path, text: str, says: str

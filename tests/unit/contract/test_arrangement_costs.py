@@ -116,7 +116,10 @@ def test_only_sequence_parallel_holds_a_share_of_everything() -> None:
 def test_the_table_says_why() -> None:
     table = compare_arrangements(point(tp_degree=4, batch=8))
     why = {cost.arrangement: table.why(cost) for cost in table.costs}
-    assert why[A.COLUMN_ROW] == "least work, fewest bytes over the slowest link, fewest collectives"
+    assert why[A.COLUMN_ROW] == (
+        "least work; of those with no more, fewest bytes over the slowest link, then fewest "
+        "collectives"
+    )
     assert why[A.REPLICATED].startswith("4.00x the work, no bytes")
     assert why[A.SEQUENCE_PARALLEL] == (
         "1.25x the bytes over the slowest link, 2.50x the collectives, 0.62x the activations kept"

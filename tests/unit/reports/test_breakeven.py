@@ -18,6 +18,7 @@ def sweep(
     batches: tuple[int, ...] = BATCHES,
     replicates: int = 3,
     phase: Phase = Phase.TRAIN,
+    sweep_id: str = "sweep-a",
 ) -> list[MeasuredTrial]:
     """Compute 10 us a row over tp_degree; communication alpha, some percent apart in replicates."""
     trials = []
@@ -30,6 +31,7 @@ def sweep(
                     measured_trial(
                         point(tp_degree=degree, batch=batch, phase=phase),
                         replicate=r,
+                        sweep_id=sweep_id,
                         step_us=compute + exposed,
                         compute_us=compute,
                     )
@@ -142,6 +144,45 @@ def test_sequence_dtype_and_flags_are_named_where_they_are_not_the_usual() -> No
     assert found.sentence.startswith("tiny mlp train, seq 128, bfloat16, tp_degree 2: ")
     assert found.quality == ("oversubscribed",)
     assert found.sentence.endswith("(oversubscribed)")
+
+
+@pytest.mark.parametrize(
+    ("batches", "replicates", "degrees"),
+    [
+        ((512,), 3, (1, 2)),
+        ((1, 512), 1, (1, 2)),
+        ((1, 512), 2, (1, 2)),
+        ((32, 64), 2, (1, 2)),
+        ((512, 1024), 5, (1,)),
+        ((1, 512), 2, (2,)),
+    ],
+)
+def test_a_sweep_of_other_batches_leaves_a_known_break_even_as_it_is(
+    batches: tuple[int, ...], replicates: int, degrees: tuple[int, ...]
+) -> None:
+    known = sweep(alpha=300, batches=(1, 32, 256))
+    other = sweep(
+        alpha=300, batches=batches, replicates=replicates, degrees=degrees, sweep_id="sweep-b"
+    )
+    alone, beside = only(known), only([*known, *other])
+    assert alone.compute_overtakes.ci_low is not None
+    assert beside.compute_overtakes == alone.compute_overtakes
+    assert beside.pays_from == alone.pays_from
+
+
+def test_the_sweep_that_most_replicates_cover_gives_the_range() -> None:
+    small = sweep(batches=(1, 32, 256))
+    large = sweep(batches=(1, 32, 256, 1024), sweep_id="sweep-b")
+    found = only([*small, *large]).compute_overtakes
+    assert (found.lowest_batch, found.highest_batch, found.n) == (1, 256, 6)
+    larger = sweep(batches=(1, 1024), replicates=4, sweep_id="sweep-c")
+    found = only([*small, *larger]).compute_overtakes
+    assert (found.lowest_batch, found.highest_batch, found.n) == (1, 1024, 4)
+
+
+def test_sweeps_of_one_batch_each_are_told_of_together() -> None:
+    found = only([*sweep(batches=(1,)), *sweep(batches=(1024,), sweep_id="sweep-b")])
+    assert "no replicate covers the range" in found.sentence
 
 
 def test_no_replicate_over_the_whole_range_is_said() -> None:

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from service.analysis.nccl_tests.operation import Operation
 from service.reports.claim_facts import facts
 from service.store.results import MeasuredTrial
 from tests.unit.analysis.trials import PROOF, SHAPE, point
 from tests.unit.reports.measured import measured_trial
+from tests.unit.reports.test_collective_curves import PLACEMENTS, curve
 from workers.contract.axes import Arrangement, Block, CollectiveImpl, Phase
 from workers.contract.point import PointSpec
 
@@ -63,6 +65,14 @@ def test_small_messages_have_their_median_time_by_hardware() -> None:
     """A tenth of a step each, 1 KiB."""
     found = facts([measured_trial(decode(), step_us=200)], [])
     assert found[16] == "median up to 8 KiB on Test CPU over host_memory: 20.0 us"
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_curve_says_how_long_small_messages_take_whichever_placement_it_has(
+    placement: str,
+) -> None:
+    known = curve(Operation.ALL_REDUCE, 4, placement)
+    assert facts([], [known])[16] == "median up to 8 KiB on h100, 4 ranks: 10.0 us"
 
 
 def test_decode_of_one_sequence_says_where_communication_is_longer() -> None:

@@ -15,9 +15,16 @@ from workers.contract.axes import Collective
 COLLECTIVES = (Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
 
 
-def curve(operation: Operation, num_ranks: int) -> Curve:
+PLACEMENTS = ("out_of_place_us", "in_place_us")
+
+
+def curve(operation: Operation, num_ranks: int, *placements: str) -> Curve:
+    """Of both placements where none is named."""
     sizes = [1 << power for power in range(10, 30, 2)]
-    rows = tuple(Row(size, 10 + size / 3e5, 10 + size / 3e5) for size in sizes)
+    rows = tuple(
+        Row(size, **dict.fromkeys(PLACEMENTS) | dict.fromkeys(placements or PLACEMENTS, time))
+        for size, time in ((size, 10 + size / 3e5) for size in sizes)
+    )
     table = Table(operation, "float", num_ranks, 1, "NVIDIA H100", rows)
     began = datetime(2026, 1, 1, tzinfo=UTC)
     return Curve("1", "h100", table, source="a", imported_by="alice", imported_at=began)
@@ -33,6 +40,13 @@ def test_what_one_rank_ran_alone_is_no_curve_and_stretched_to_none(op: Collectiv
     assert predicted is not None
     assert "of 4 ranks stretched to 2" in predicted.calibration
     assert from_curves([alone], preference=0) == []
+
+
+@pytest.mark.parametrize("op", COLLECTIVES)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_curve_of_one_placement_alone_is_used(op: Collective, placement: str) -> None:
+    (found,) = from_curves([curve(Operation(op), 4, placement)], preference=0)
+    assert [found] == from_curves([curve(Operation(op), 4)], preference=0)
 
 
 @pytest.mark.parametrize("operation", Operation)

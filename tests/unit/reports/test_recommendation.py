@@ -1,5 +1,7 @@
 """Recommendations from trials with given times, and from published figures."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from service.reports.recommendation.ranges import ranges
 from service.reports.recommendation.report import Asked, RecommendationReport, report
 from service.store.results import MeasuredTrial
 from tests.unit.reports.measured import measured_trial
-from workers.contract.axes import Block, Dtype, Phase
+from workers.contract.axes import Block, Dtype, Launch, Phase
 from workers.contract.point import PointSpec
 from workers.contract.presets import PRESETS
 from workers.contract.sharding import find_obstacle
@@ -42,8 +44,10 @@ def trials(
     blocks: tuple[Block, ...] = (Block.ATTENTION, Block.MLP),
     compute: float = 0.8,
     sweep_id: str = "sweep-a",
+    replicates: int = 3,
+    launch: Launch = Launch.EAGER,
 ) -> list[MeasuredTrial]:
-    """Three replicates of each block at each degree; compute is that share of the step."""
+    """Replicates of each block at each degree; compute is that share of the step."""
     return [
         measured_trial(
             PointSpec(
@@ -53,6 +57,7 @@ def trials(
                 tp_degree=degree,
                 batch=batch,
                 seq=1,
+                launch=launch,
             ),
             replicate=r,
             sweep_id=sweep_id,
@@ -61,7 +66,7 @@ def trials(
         )
         for degree, step_us in by_degree.items()
         for block in blocks
-        for r in range(3)
+        for r in range(replicates)
     ]
 
 
@@ -85,6 +90,42 @@ def test_the_nearest_batch_is_taken_and_named() -> None:
     assert found.tp_degree == 2
     assert found.batch == 16
     assert found.candidates[1].label == "attention + mlp, batch 8, seq 1, float32"
+
+
+def test_one_replicate_has_no_interval_and_decides_nothing() -> None:
+    found = report(asked(), SEEN, 8, Measured.of(trials({1: 200, 2: 198}, replicates=1)))
+    assert found.tp_degree == 1
+    assert found.sentence.endswith("; whether 2 is better cannot be told")
+    for one in found.candidates[:2]:
+        assert one.step_time_us is not None
+        assert (one.low_us, one.high_us) == (None, None)
+    two = found.candidates[1]
+    assert two.speed_up is not None
+    assert (two.speed_up.ci_low, two.speed_up.ci_high) == (None, None)
+
+
+def test_what_was_in_doubt_against_a_degree_that_is_beaten_is_not_in_doubt() -> None:
+    times = {1: (100.0, 100.0, 100.0), 2: (80.0, 130.0, 95.0), 4: (40.0, 40.0, 40.0)}
+    steps = [
+        replace(
+            trial,
+            summary=trial.summary.model_copy(update={"step_time_us": us, "compute_time_us": us}),
+        )
+        for degree, several in times.items()
+        for us, trial in zip(several, trials({degree: 1}, blocks=(Block.MLP,)), strict=True)
+    ]
+    found = report(asked(), SEEN, 8, Measured.of(steps))
+    assert found.tp_degree == 4
+    assert (found.candidates[1].is_undecided, found.candidates[1].over) == (True, 1)
+    assert "cannot be told" not in found.sentence
+
+
+def test_steps_that_the_host_does_not_launch_are_no_steps_of_this_kind() -> None:
+    graphs = trials({1: 10, 2: 9}, batch=8, launch=Launch.CUDA_GRAPH)
+    eager = trials({1: 100, 2: 60}, batch=16)
+    found = report(asked(), SEEN, 8, Measured.of([*graphs, *eager]))
+    assert (found.tp_degree, found.basis) == (2, Basis.MEASURED)
+    assert "batch 16" in found.sentence
 
 
 def test_one_block_alone_is_said_to_be_alone() -> None:

@@ -179,6 +179,21 @@ def test_a_rough_split_and_a_reduced_proof_are_flagged() -> None:
     assert {"perturbed", "proof_reduced"} <= set(result.quality)
 
 
+@pytest.mark.parametrize(
+    ("perturbations", "flags"), [((0.0, 0.01, 0.2), set()), ((0.0, 0.06, 0.07), {"perturbed"})]
+)
+def test_a_split_is_flagged_by_the_perturbation_that_stands_beside_it(
+    perturbations: tuple[float, ...], flags: set[str]
+) -> None:
+    trials = [
+        replace(trial, summary=trial.summary.model_copy(update={"perturbation": share}))
+        for trial, share in zip(three_trials(), perturbations, strict=True)
+    ]
+    found = report(trials)
+    assert found.perturbation == perturbations[1]
+    assert {"perturbed"} & set(found.quality) == flags
+
+
 def test_the_errors_are_the_largest_of_any_trial() -> None:
     first, second, third = three_trials()
     worse = second.proof.model_copy(update={"max_abs_error": 0.5, "max_rel_error": 0.25})

@@ -1,6 +1,8 @@
 """The JSON of nccl-tests, and whatever else may come as a file."""
 
 import json
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,13 @@ PHRASES = [
     "Rank 0 Pid 1 on a device 0 [0] X",
     "# num_ranks 9",
     "Avg bus bandwidth : 1e9",
+    "Avg bus bandwidth : -nan",
+    "Avg bus bandwidth : ...",
+    "9" * 5000,
+    "Rank " + "9" * 5000 + " Pid 1 on a device 0 [0] X",
+    "8 2 float sum -1 " + "9" * 400 + " 0.00 0.00 0 12.87 0.00 0.00 0",
     '{"results": [',
+    '{"results": [' + "9" * 5000 + "]}",
     "\x00",
     "\ud800",
 ]
@@ -89,6 +97,24 @@ def test_a_wrong_result_of_a_document_is_left_out(change: dict[str, object], rea
     (skipped,) = read(json.dumps(document).encode()).skipped
     assert skipped.line == 5
     assert reason in skipped.reason
+
+
+@pytest.mark.parametrize("place", ["size", "count", "root", "time", "nwrong", "nthreads"])
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_a_number_of_any_length_in_a_document_is_read_or_refused(place: str, digits: int) -> None:
+    text = json.dumps(json_of(clean_table()))
+    number = "9" * digits
+    changed = re.sub(rf'("{place}": )("[^"]*"|[\d.]+|null)', rf"\g<1>{number}", text)
+    assert changed != text
+    with suppress(NcclTestsError):
+        read(changed.encode())
+
+
+def test_more_ranks_than_there_are_anywhere_are_refused() -> None:
+    document = json_of(clean_table())
+    document["config"] = {**document["config"], "nthreads": 10**6}  # type: ignore[dict-item]
+    with pytest.raises(NcclTestsError, match="4000000 ranks, more than 1048576"):
+        read(json.dumps(document).encode())
 
 
 def clean_table() -> Table:

@@ -10,8 +10,7 @@ def predicted(
     return Evidence(
         basis=Basis.PREDICTED,
         step_us=step_us,
-        low_us=step_us * (1 - band),
-        high_us=step_us * (1 + band),
+        ends=compute,
         communication_share=share,
         label="layer",
         errors=Errors(compute=compute, communication=sent, own=own),
@@ -22,8 +21,7 @@ def measured(*steps_us: float, share: float = 0.1) -> Evidence:
     return Evidence(
         basis=Basis.MEASURED,
         step_us=sorted(steps_us)[len(steps_us) // 2],
-        low_us=min(steps_us),
-        high_us=max(steps_us),
+        ends=Ends(min(steps_us), max(steps_us)) if len(steps_us) > 1 else None,
         communication_share=share,
         label="layer",
         replicates={("sweep", r): step for r, step in enumerate(steps_us)},

@@ -72,6 +72,26 @@ def test_a_gain_within_the_noise_is_none() -> None:
     assert chosen(clear).tp_degree == 2, "each replicate gained the same"
 
 
+@pytest.mark.parametrize(
+    ("alone", "two"),
+    [
+        (measured(100), measured(99)),
+        (measured(100), measured(98, 99, 100)),
+        (measured(99, 100, 101), measured(99)),
+        (measured(100), predicted(99)),
+        (predicted(100), measured(99)),
+    ],
+)
+def test_one_replicate_of_either_degree_decides_nothing(alone: Evidence, two: Evidence) -> None:
+    """It has no interval: a speed-up may be chance, however large."""
+    found = chosen({1: alone, 2: two})
+    assert found.tp_degree == 1
+    assert [one.is_undecided for one in found.candidates] == [False, True, False, False]
+    assert reason(found, 2) == (
+        "cannot tell: speed-up 1.01 from one replicate over tp_degree 1, needs more than 1"
+    )
+
+
 def test_two_predictions_are_compared_best_with_best_and_worst_with_worst() -> None:
     """They are of one model, whose errors lean the same way."""
     assert chosen({1: predicted(100, band=0.3), 2: predicted(60, band=0.3)}).tp_degree == 2
@@ -112,6 +132,13 @@ def test_without_evidence_memory_alone_decides() -> None:
     assert found.tp_degree == 4
     assert reason(found, 2) == "needs 0.0 GB of a GPU's 0.0 GB"
     assert "nothing was measured or predicted" in reason(found, 8)
+
+
+def test_where_the_memory_is_not_known_a_degree_is_taken_to_fit() -> None:
+    steps = {1: measured(100, 101, 102), 2: measured(60, 61, 62)}
+    found = chosen(steps, degree(1), degree(2), room=Room(0, 4))
+    assert found.tp_degree == 2
+    assert all(one.is_possible for one in found.candidates)
 
 
 def test_what_is_not_possible_is_passed_over_and_says_why() -> None:
