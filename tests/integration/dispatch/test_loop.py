@@ -1,9 +1,12 @@
 """The dispatcher's loop over both databases: every trial is accounted for exactly once."""
 
 import pytest
+import structlog
+from sqlalchemy import update
 
 from service.analysis.schedules.spec import ScheduleSpec
 from service.store import fleet, schedules, sweeps
+from service.store.models.schedule import ScheduleRow
 from service.store.states import AttemptOutcome, SweepState, TrialState
 from tests.integration.dispatch.bench import Bench
 from tests.integration.store.builders import TTL, find, submit, sweep_spec
@@ -53,6 +56,29 @@ def test_a_schedule_that_is_due_is_started_and_measured(bench: Bench) -> None:
         (fired,) = schedules.decisions(session, schedule.id, limit=5).items
     assert fired.sweep_id is not None
     assert bench.states(fired.sweep_id) == {TrialState.SUCCEEDED: 2}
+
+
+def test_a_schedule_that_cannot_be_decided_is_told_once_and_stops_no_other(bench: Bench) -> None:
+    asked = {"cron": "* * * * *", "sweep": sweep_spec(batches=1)}
+    with bench.sessions.writing() as session:
+        broken, other = [
+            schedules.create(
+                session, ScheduleSpec.model_validate({**asked, "name": name}), created_by="test"
+            )
+            for name in ("broken", "other")
+        ]
+        nowhere = update(ScheduleRow).where(ScheduleRow.id == broken.id).values(zone="No/Where")
+        session.execute(nowhere)
+    bench.time.pass_(58)
+    dispatcher, _ = bench.dispatcher()
+    with structlog.testing.capture_logs() as logs:
+        bench.until(dispatcher, lambda: bench.num_results() == 2)
+        until = bench.time.elapsed + 10
+        bench.until(dispatcher, lambda: bench.time.elapsed > until)
+    told = [one["schedule_id"] for one in logs if one["event"] == "schedule_not_decided"]
+    assert told == [broken.id]
+    with bench.sessions.reading() as session:
+        assert schedules.decisions(session, other.id, limit=5).items
 
 
 def test_a_node_is_registered_when_it_arrives(bench: Bench) -> None:
