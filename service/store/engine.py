@@ -38,6 +38,7 @@ _LIMIT_WRITER = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 
 Not a reader: it locks no row, and may reckon for a while between two looks.
 """
+_ONE_LOOK: Final = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 def create_engine(url: str) -> Engine:
@@ -133,7 +134,10 @@ class Sessions:
         self.engine = engine
         info = {} if clock is None else {CLOCK: clock}
         writer = engine.execution_options(**{IMMEDIATE: True})
-        self._reading = sessionmaker(engine, info=info, expire_on_commit=False)
+        # A transaction of SQLite is one look as it is.
+        one_look = _ONE_LOOK if engine.dialect.name == "postgresql" else {}
+        reader = engine.execution_options(**one_look)
+        self._reading = sessionmaker(reader, info=info, expire_on_commit=False)
         self._writing = sessionmaker(writer, info=info, expire_on_commit=False)
         event.listen(self._reading, "do_orm_execute", _refuse_writes)
 

@@ -81,6 +81,17 @@ def test_a_reader_is_not_held_up_by_a_writer(engine: Engine) -> None:
             assert reader.scalars(select(SweepRow.name)).all() == [""]
 
 
+def test_a_reader_sees_one_state_of_the_database(sessions: Sessions) -> None:
+    submit(sessions)
+    with sessions.reading() as reader:
+        assert reader.scalars(select(SweepRow.name)).all() == [""]
+        with sessions.writing() as writer:
+            writer.execute(update(SweepRow).values(name="renamed"))
+        assert reader.scalars(select(SweepRow.name)).all() == [""]
+    with sessions.reading() as reader:
+        assert reader.scalars(select(SweepRow.name)).all() == ["renamed"]
+
+
 def parameters_of(engine: Engine) -> dict[str, str]:
     """What libpq was told."""
     with engine.connect() as connection:
