@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -11,7 +10,7 @@ from service.dispatch.books import Books
 from service.dispatch.forecaster import Forecaster
 from service.dispatch.identity import Owner
 from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
-from service.dispatch.outcomes import Outcome, sweep_of
+from service.dispatch.outcomes import Outcome
 from service.dispatch.station import Station
 from service.dispatch.stations import Executor, Stations
 from service.dispatch.timekeeper import Timekeeper
@@ -123,7 +122,7 @@ class Dispatcher:
             return False
         if orders.renewed:
             self._renewed_at = began
-        self._unwritten.clear()
+        self._unwritten = [*orders.misfits]
         orders.carry_out()
         self._forecaster.note(lease for _, lease in orders.claimed)
         return True
@@ -190,11 +189,13 @@ class Dispatcher:
         for station in stations:
             station.close()
         with self._sessions.writing() as session:
-            for outcome in sorted(self._unwritten, key=sweep_of):
+            self._books.lock(session, [outcome.lease for outcome in self._unwritten])
+            for outcome in self._unwritten:
                 self._books.settle(session, outcome)
         self._unwritten.clear()
         with self._sessions.writing() as session:
-            for lease in sorted(leases, key=attrgetter("sweep_id")):
+            self._books.lock(session, leases)
+            for lease in leases:
                 self._books.release(session, lease)
 
     def _end_groups(self) -> None:

@@ -21,7 +21,8 @@ OWNER = "no dispatcher"
 def fail_unplaceable(session: Session, fleet: Sequence[NodeFacts]) -> int:
     """Fail what fits no node of the fleet, known now or before; return the number of trials.
 
-    Where only a sweep's larger degrees fit nowhere, the smaller ones go on in a smaller group.
+    Where only a sweep's larger degrees fit nowhere, the smaller ones go on in a smaller group. A
+    sweep that another has locked is left to the next look.
     """
     rows = session.execute(
         select(SweepRow.id, SweepRow.num_devices)
@@ -32,7 +33,7 @@ def fail_unplaceable(session: Session, fleet: Sequence[NodeFacts]) -> int:
     num_failed = 0
     for row in rows:
         largest = fitting[row.id]
-        if row.num_devices > largest:
+        if row.num_devices > largest and sweep_changes.try_lock_sweep(session, row.id):
             num_failed += _cut_down(session, row.id, largest, fleet)
     return num_failed
 
@@ -64,7 +65,7 @@ def _largest_fitting(
 
 
 def _cut_down(session: Session, sweep_id: str, largest: int, fleet: Sequence[NodeFacts]) -> int:
-    sweep_changes.lock_sweep(session, sweep_id)
+    """Fail the larger degrees of a locked sweep."""
     rows = session.execute(
         select(
             TrialRow.id, TrialRow.attempt, TrialRow.point_id, TrialRow.replicate, PointRow.tp_degree

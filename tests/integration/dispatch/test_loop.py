@@ -183,6 +183,19 @@ def test_the_degrees_that_fit_are_measured_though_others_do_not(bench: Bench) ->
     assert executor.groups.last.plan.num_ranks == 2
 
 
+def test_a_degree_that_fits_no_node_fails_again_where_it_is_put_back(bench: Bench) -> None:
+    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1, 8)))
+    dispatcher, executor = bench.dispatcher()
+    bench.finish(dispatcher, sweep.id)
+    with bench.sessions.writing() as session:
+        sweeps.retry(session, sweep.id)
+    bench.finish(dispatcher, sweep.id)
+    assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 1, TrialState.FAILED: 1}
+    told = [row.message for row in bench.attempts() if row.code == "no_such_node"]
+    assert told[1] == "tp_degree 8 does not fit the 4 devices of node n1"
+    assert [len(group.orders) for group in executor.groups.started] == [1]
+
+
 @pytest.mark.parametrize("name", ["gpu", "n1"], ids=["another name", "the same name"])
 def test_a_sweep_for_the_nodes_of_another_pool_is_left_to_it(bench: Bench, name: str) -> None:
     with bench.sessions.writing() as session:
