@@ -15,6 +15,8 @@ def run(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'"))
         connection.execute(text(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT}'"))
+        # Rows are reckoned anew between two statements, however many there are.
+        connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     context.configure(
         connection=connection,
         target_metadata=METADATA,

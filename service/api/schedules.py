@@ -75,12 +75,15 @@ def get_schedule(schedule: str, service: ServiceDep, caller: Reader) -> Schedule
 def replace_schedule(
     schedule: str, spec: ScheduleBody, service: ServiceDep, caller: Submitter
 ) -> ScheduleReport:
-    """Change a schedule as a whole; what it named before is decided as it was, first."""
+    """Change a schedule as a whole; what it named before is decided as it was, first.
+
+    That starts now also what `jitter_s` has put off to later.
+    """
     del caller
     _refuse_what_cannot_run(service, spec)
     with service.sessions.writing() as session:
         known = schedules.find(session, schedule, lock=True)
-        firing.fire_due(session, known, max_points=service.settings.max_points)
+        firing.fire_due(session, known, max_points=service.settings.max_points, is_early=True)
         return reports.report(session, schedules.replace(session, known.id, spec))
 
 

@@ -1,6 +1,6 @@
 """What the loop reads and writes in one turn. Functions take the session; the loop commits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from service.dispatch.placement import offer_of
 from service.dispatch.retry import decide
 from service.dispatch.station import Station
 from service.errors import LeaseLostError
-from service.store import ending, fleet, queue, takeover, unplaceable
+from service.store import ending, fleet, queue, sweep_changes, takeover, unplaceable
 from service.store.leases import Failure, Lease
 from service.telemetry import get_logger
 from workers.contract.group_events import Blame, Loss
@@ -63,6 +63,10 @@ class Books:
         """Let another take over at once."""
         fleet.release_pool(session, self._pool, owner=self._owner)
 
+    def lock(self, session: Session, leases: Iterable[Lease]) -> None:
+        """Wait for the sweeps of trials that are about to change."""
+        sweep_changes.lock_sweeps(session, {lease.sweep_id for lease in leases})
+
     def renew(self, session: Session, leases: Sequence[Lease]) -> Renewal:
         """Heartbeat: pool and trials."""
         if not self.take_pool(session):
@@ -108,7 +112,7 @@ class Books:
         self, session: Session, station: Station, *, besides: Collection[tuple[str, int]]
     ) -> Lease | None:
         """The next trial for a node that has nothing to do, of no replicate of `besides`."""
-        lease = queue.claim(
+        return queue.claim(
             session,
             owner=self._owner,
             offer=offer_of(station.node),
@@ -116,17 +120,6 @@ class Books:
             prefer=station.replicate,
             besides=besides,
         )
-        if lease is None or lease.spec.tp_degree <= station.node.num_slots:
-            return lease
-        loss = Loss(
-            blame=Blame.POINT,
-            code="no_such_node",
-            message=f"tp_degree {lease.spec.tp_degree} does not fit the {station.node.num_slots} "
-            f"devices of node {station.node.name}",
-            is_final=True,
-        )
-        self.settle(session, Spoiled(lease, loss, station.node.name))
-        return None
 
     def start(self, session: Session, lease: Lease) -> bool:
         """Record that ranks begin; False where the trial is no longer ours."""
@@ -136,6 +129,10 @@ class Books:
             log.warning("lease_lost", trial_id=lease.trial_id, attempt=lease.attempt)
             return False
         return True
+
+    def try_start(self, session: Session, lease: Lease) -> bool:
+        """Record that ranks begin, unless another has locked the sweep; return whether it is so."""
+        return sweep_changes.try_lock_sweep(session, lease.sweep_id) and self.start(session, lease)
 
     def cancelled(self, session: Session, leases: Sequence[Lease]) -> list[Lease]:
         """Those to stop."""

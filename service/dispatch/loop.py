@@ -3,15 +3,15 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from service.dispatch.books import Books
 from service.dispatch.forecaster import Forecaster
 from service.dispatch.identity import Owner
 from service.dispatch.lookout import LONGEST_WAIT_S, Lookout
-from service.dispatch.outcomes import Outcome, sweep_of
+from service.dispatch.outcomes import Outcome
 from service.dispatch.station import Station
 from service.dispatch.stations import Executor, Stations
 from service.dispatch.timekeeper import Timekeeper
@@ -123,7 +123,7 @@ class Dispatcher:
             return False
         if orders.renewed:
             self._renewed_at = began
-        self._unwritten.clear()
+        self._unwritten = [*orders.misfits]
         orders.carry_out()
         self._forecaster.note(lease for _, lease in orders.claimed)
         return True
@@ -170,32 +170,59 @@ class Dispatcher:
         log.info("stopping", pool=self._settings.pool)
         for station in self._stations.all:
             station.is_closing = True
-        self._release([s for s in self._stations.all if not s.is_measuring])
+        if not self._release([s for s in self._stations.all if not s.is_measuring]):
+            return self._abandon()
         deadline = self._clock() + FINISH_WITHIN_S
         while any(s.is_measuring for s in self._stations.all) and self._num_stop_requests == 1:
             if self._clock() > deadline:
                 break
             if not self.turn():
                 return self._abandon()
-        self._release(self._stations.all)
+        if not self._release(self._stations.all):
+            return self._abandon()
         self._end_groups()
-        with self._sessions.writing() as session:
-            self._books.leave_pool(session)
+        if not self._insist(self._books.leave_pool):
+            return self._abandon()
         log.info("stopped", pool=self._settings.pool)
         return EXIT_OK
 
-    def _release(self, stations: list[Station]) -> None:
-        """Stop the ranks, write what has ended, then give the trials back."""
+    def _release(self, stations: list[Station]) -> bool:
+        """Stop the ranks, write what has ended, then give the trials back.
+
+        False where it could not be written while it was ours.
+        """
         leases = [station.lease for station in stations if station.lease]
         for station in stations:
             station.close()
-        with self._sessions.writing() as session:
-            for outcome in sorted(self._unwritten, key=sweep_of):
-                self._books.settle(session, outcome)
+        if not self._insist(self._settle):
+            return False
         self._unwritten.clear()
-        with self._sessions.writing() as session:
-            for lease in sorted(leases, key=attrgetter("sweep_id")):
+
+        def give_back(session: Session) -> None:
+            self._books.lock(session, leases)
+            for lease in leases:
                 self._books.release(session, lease)
+
+        return self._insist(give_back)
+
+    def _settle(self, session: Session) -> None:
+        self._books.lock(session, [outcome.lease for outcome in self._unwritten])
+        for outcome in self._unwritten:
+            self._books.settle(session, outcome)
+
+    def _insist(self, write: Callable[[Session], None]) -> bool:
+        """Write, again while the database is away; False once what is held is no longer ours."""
+        while True:
+            try:
+                with self._sessions.writing() as session:
+                    write(session)
+            except SQLAlchemyError as error:
+                self._wait_for_database(error)
+            else:
+                self._database_is_down = False
+                return True
+            if self._has_lost_authority:
+                return False
 
     def _end_groups(self) -> None:
         self._stations.end_groups(within_s=END_WITHIN_S, look_every_s=LONGEST_WAIT_S / 10)

@@ -32,11 +32,3 @@ class Stopped:
 
 
 Outcome = Measured | Spoiled | Stopped
-
-
-def sweep_of(outcome: Outcome) -> str:
-    """What outcomes are written in order of.
-
-    Each locks its sweep, and two who lock sweeps in one order never wait for each other in a ring.
-    """
-    return outcome.lease.sweep_id

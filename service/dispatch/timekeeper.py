@@ -21,6 +21,8 @@ class Timekeeper:
         self._sessions = sessions
         self._max_points = max_points
         self._check = Timer(CHECK_EVERY_S, clock=clock)
+        self._undecidable: set[str] = set()
+        """Ids of schedules that were told of."""
 
     def look(self) -> None:
         """Now and then decide on every schedule that is due by the database's clock.
@@ -33,10 +35,24 @@ class Timekeeper:
         try:
             with self._sessions.reading() as session:
                 due = schedules.due(session)
-            for schedule_id in due:
-                self._decide(schedule_id)
         except SQLAlchemyError as error:
-            log.warning("schedules_not_decided", error=str(getattr(error, "orig", error)))
+            _log_undecided(error)
+            return
+        for schedule_id in due:
+            self._try_to_decide(schedule_id)
+
+    def _try_to_decide(self, schedule_id: str) -> None:
+        """One that cannot be decided, as of a zone that this host does not know, stops no other."""
+        try:
+            self._decide(schedule_id)
+        except SQLAlchemyError as error:
+            _log_undecided(error)
+        except Exception:
+            if schedule_id not in self._undecidable:
+                log.exception("schedule_not_decided", schedule_id=schedule_id)
+            self._undecidable.add(schedule_id)
+        else:
+            self._undecidable.discard(schedule_id)
 
     def _decide(self, schedule_id: str) -> None:
         with self._sessions.writing() as session:
@@ -53,3 +69,7 @@ class Timekeeper:
                 reason=one.reason,
                 sweep_id=one.sweep_id,
             )
+
+
+def _log_undecided(error: SQLAlchemyError) -> None:
+    log.warning("schedules_not_decided", error=str(getattr(error, "orig", error)))

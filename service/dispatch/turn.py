@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from service.dispatch.books import Books
-from service.dispatch.outcomes import Outcome, sweep_of
+from service.dispatch.outcomes import Outcome, Spoiled
 from service.dispatch.station import Station
 from service.dispatch.timer import Timer
 from service.store.fleet import SHOWN_FOR
 from service.store.leases import Lease
 from service.telemetry import get_logger
+from workers.contract.group_events import Blame, Loss
+from workers.contract.hardware import NodeFacts
 
 CANCEL_CHECK_S = 0.25
 RECOVERY_CHECK_S = 2.0
@@ -32,6 +34,8 @@ class Orders:
     claimed: list[tuple[Station, Lease]] = field(default_factory=list)
     started: list[Station] = field(default_factory=list)
     resting: list[Station] = field(default_factory=list)
+    misfits: list[Spoiled] = field(default_factory=list)
+    """Claimed, and then found to fit no node here: written in the next turn."""
 
     def carry_out(self) -> None:
         """Tell the stations."""
@@ -74,13 +78,18 @@ class Turn:
         outcomes: Sequence[Outcome],
         judge_the_impossible: bool,
     ) -> Orders:
-        """Heartbeat first: where the pool is lost, nothing else is ours to write."""
+        """Heartbeat first: where the pool is lost, nothing else is ours to write.
+
+        The only wait for sweeps comes before it, so that no two turns wait for each other.
+        """
         orders = Orders()
+        starting = [lease for station in stations if (lease := station.awaits_start)]
+        self._books.lock(session, [*starting, *(outcome.lease for outcome in outcomes)])
         if self._heartbeat.is_due:
             self._renew(session, stations, outcomes, orders)
             if not orders.keeps_pool:
                 return orders
-        for outcome in sorted(outcomes, key=sweep_of):
+        for outcome in outcomes:
             self._books.settle(session, outcome)
         if self._fleet_seen.is_due:
             self._books.register(session, [s.node for s in stations if not s.is_closing])
@@ -133,19 +142,17 @@ class Turn:
 
     def _start(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
         gone = [*orders.dropped, *orders.cancelled]
-        ready = [
-            (lease, station)
-            for station in stations
-            if (lease := station.awaits_start) and station not in gone
-        ]
-        for lease, station in sorted(ready, key=lambda one: one[0].sweep_id):
+        for station in stations:
+            lease = station.awaits_start
+            if lease is None or station in gone:
+                continue
             if self._books.start(session, lease):
                 orders.started.append(station)
             else:
                 orders.dropped.append(station)
 
     def _claim(self, session: Session, stations: Sequence[Station], orders: Orders) -> None:
-        """A group that is ready begins in the same transaction.
+        """A group that is ready begins in the same transaction, unless its sweep is locked.
 
         A replicate that another group is at is left to it, also between two of its trials.
         """
@@ -157,6 +164,21 @@ class Turn:
             if lease is None:
                 orders.resting.append(station)
                 continue
+            if lease.spec.tp_degree > station.node.num_slots:
+                orders.misfits.append(_misfit(lease, station.node))
+                orders.resting.append(station)
+                continue
             orders.claimed.append((station, lease))
-            if station.is_ready_for(lease) and self._books.start(session, lease):
+            if station.is_ready_for(lease) and self._books.try_start(session, lease):
                 orders.started.append(station)
+
+
+def _misfit(lease: Lease, node: NodeFacts) -> Spoiled:
+    loss = Loss(
+        blame=Blame.POINT,
+        code="no_such_node",
+        message=f"tp_degree {lease.spec.tp_degree} does not fit the {node.num_slots} devices of "
+        f"node {node.name}",
+        is_final=True,
+    )
+    return Spoiled(lease, loss, node.name)

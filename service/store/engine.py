@@ -1,7 +1,7 @@
 """Engines of both databases and the two kinds of transaction on them."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -16,31 +16,53 @@ from service.errors import InvalidRequestError
 from service.store.clock import CLOCK, Clock
 
 IMMEDIATE: Final = "sqlite_begin_immediate"
-"""Execution option of connections whose transactions take SQLite's write lock at once."""
+"""Execution option of connections that write: they take SQLite's write lock at once."""
 
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 _BUSY_TIMEOUT_S = 30.0
 _PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 _POOL_SIZE = 10
 _POOL_OVERFLOW = 40
+_PATIENCE: Final[Mapping[str, object]] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""Of PostgreSQL's client: a server whose host is gone is given up within half a minute."""
+_LOCK_TIMEOUT = "-c lock_timeout=5s"
+"""Whoever has a lock for longer is gone or stopped; nobody hangs with it."""
+_LIMIT_WRITER = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+"""A writer that says nothing for so long is cut off, and its locks are free.
+
+Not a reader: it locks no row, and may reckon for a while between two looks.
+"""
+_ONE_LOOK: Final = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 def create_engine(url: str) -> Engine:
     """Connect to SQLite (WAL) or PostgreSQL (psycopg 3), with a pool of connections.
 
+    How long PostgreSQL is waited for the URL may say otherwise, as libpq's parameters.
     ArgumentError for the URL of anything else, without its text: that may hold a password.
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
+    given = parsed.normalized_query
+    patience = {name: value for name, value in _PATIENCE.items() if name not in given}
     engine = sqlalchemy.create_engine(
         parsed,
+        # Of a setting that is named twice the last one counts: the URL's.
+        connect_args={**patience, "options": " ".join((_LOCK_TIMEOUT, *given.get("options", ())))},
         pool_size=_POOL_SIZE,
         max_overflow=_POOL_OVERFLOW,
         pool_pre_ping=True,
         json_serializer=_as_it_is,
         json_deserializer=_as_it_is,
     )
+    event.listen(engine, "begin", _limit_writer)
     event.listen(engine, "handle_error", _blame_the_request)
     return engine
 
@@ -93,8 +115,16 @@ def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    immediate = connection.get_execution_options().get(IMMEDIATE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if _is_writer(connection) else "BEGIN")
+
+
+def _limit_writer(connection: Connection) -> None:
+    if _is_writer(connection):
+        connection.exec_driver_sql(_LIMIT_WRITER)
+
+
+def _is_writer(connection: Connection) -> bool:
+    return bool(connection.get_execution_options().get(IMMEDIATE, False))
 
 
 class Sessions:
@@ -104,7 +134,10 @@ class Sessions:
         self.engine = engine
         info = {} if clock is None else {CLOCK: clock}
         writer = engine.execution_options(**{IMMEDIATE: True})
-        self._reading = sessionmaker(engine, info=info, expire_on_commit=False)
+        # A transaction of SQLite is one look as it is.
+        one_look = _ONE_LOOK if engine.dialect.name == "postgresql" else {}
+        reader = engine.execution_options(**one_look)
+        self._reading = sessionmaker(reader, info=info, expire_on_commit=False)
         self._writing = sessionmaker(writer, info=info, expire_on_commit=False)
         event.listen(self._reading, "do_orm_execute", _refuse_writes)
 

@@ -20,8 +20,13 @@ from service.store.submission import seed_from
 from workers.contract.point import PointSpec
 
 
-def fire_due(session: Session, schedule: Schedule, *, max_points: int) -> list[Decided]:
-    """Decide on every time that a locked schedule has named by now."""
+def fire_due(
+    session: Session, schedule: Schedule, *, max_points: int, is_early: bool = False
+) -> list[Decided]:
+    """Decide on every time that a locked schedule has named by now.
+
+    What it puts off waits until then, unless this is early.
+    """
     now = db_time(session)
     judged = decide(
         schedule.timetable,
@@ -29,6 +34,8 @@ def fire_due(session: Session, schedule: Schedule, *, max_points: int) -> list[D
         now=now,
         decided_until=schedule.decided_until,
         pause=schedule.pause,
+        num_unfinished=len(_unfinished(session, schedule.id)),
+        is_early=is_early,
     )
     found = [
         _settle(session, schedule, one, now=now, max_points=max_points)

@@ -66,14 +66,15 @@ class Known:
 
     @classmethod
     def about(cls, session: Session, records: Iterable[Record]) -> Self:
-        """Read what records name."""
+        """Read what records name; their sweeps first, which others then leave as they are."""
         sweep_ids = {record.sweep.id for record in records}
         trial_ids = {record.trial.id for record in records}
         point_ids = {point.id for record in records for point in record.trial.points}
+        sweeps = _locked_sweeps(session, sweep_ids)
         return cls(
             results=_results(session, trial_ids),
             attempts=_attempts(session, trial_ids),
-            sweeps=_sweeps(session, sweep_ids),
+            sweeps=sweeps,
             replicates=_replicates(session, sweep_ids),
             points=_points(session, point_ids),
             trials=_trials(session, trial_ids),
@@ -118,8 +119,9 @@ def _attempts(session: Session, trial_ids: set[str]) -> set[tuple[str, int]]:
     return {(row.trial_id, row.attempt) for row in rows}
 
 
-def _sweeps(session: Session, ids: set[str]) -> dict[str, datetime | None]:
-    rows = session.execute(select(SweepRow.id, SweepRow.finished_at).where(SweepRow.id.in_(ids)))
+def _locked_sweeps(session: Session, ids: set[str]) -> dict[str, datetime | None]:
+    chosen = select(SweepRow.id, SweepRow.finished_at).where(SweepRow.id.in_(ids))
+    rows = session.execute(chosen.order_by(SweepRow.id).with_for_update(key_share=True))
     return {row.id: row.finished_at for row in rows}
 
 

@@ -8,7 +8,7 @@ difference, and a file that comes again changes nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -23,6 +23,9 @@ from service.store.records import FailureRecord, Record
 from service.store.states import TrialState
 from service.store.submission import insert_tags, point_row
 
+_ONE_AT_A_TIME = 0x7470_696D  # "tpim": any number that nobody else locks
+_LONGEST_WAIT = "30s"
+"""As long as on SQLite; several may be before it."""
 ENDED = (TrialState.SUCCEEDED, TrialState.FAILED)
 """How trials that records tell of have ended."""
 
@@ -42,8 +45,20 @@ def merge(session: Session, records: Sequence[Record]) -> list[Outcome]:
     A record that contradicts what is there is left out: ids that stand for something else, or a
     sweep that is still being measured here.
     """
+    _wait_for_others(session)
     known = Known.about(session, records)
     return [_outcome(session, record, known) for record in records]
+
+
+def _wait_for_others(session: Session) -> None:
+    """One batch is merged at a time, as on SQLite all is written.
+
+    Two that write parts of one new sweep would each find its rows there when they are written, and
+    not when they were looked for.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text(f"SET LOCAL lock_timeout = '{_LONGEST_WAIT}'"))
+        session.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _ONE_AT_A_TIME})
 
 
 def _outcome(session: Session, record: Record, known: Known) -> Outcome:

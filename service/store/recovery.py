@@ -26,7 +26,10 @@ class Recovered(Grant):
 
 
 def recover(session: Session, *, max_attempts: int) -> list[Recovered]:
-    """Take back every lease that ran out; sweep by sweep, so that two who do so never deadlock."""
+    """Take back every lease that ran out.
+
+    Those of a sweep that another has locked are left to it, or to the next look.
+    """
     rows = session.execute(
         select(
             TrialRow.id,
@@ -82,7 +85,10 @@ def take_back(
 
 
 def finish_cancelled(session: Session) -> None:
-    """Close sweeps that were cancelled while a trial of theirs was being claimed in vain."""
+    """Close sweeps that were cancelled while a trial of theirs was being claimed in vain.
+
+    One that another has locked is left to it, or to the next look.
+    """
     waiting = exists(select(1).where(TrialRow.sweep_id == SweepRow.id, is_queued(TrialRow)))
     stopping = session.scalars(
         select(SweepRow.id)
@@ -90,12 +96,15 @@ def finish_cancelled(session: Session) -> None:
         .order_by(SweepRow.id)
     ).all()
     for sweep_id in stopping:
-        sweep_changes.lock_sweep(session, sweep_id)
+        if not sweep_changes.try_lock_sweep(session, sweep_id):
+            continue
         if sweep_changes.cancel_queued(session, sweep_id):
             sweep_changes.note(session, sweep_id, EventKind.SWEEP_CANCELLED)
 
 
 def _recovered(session: Session, expired: Grant, *, max_attempts: int) -> Recovered | None:
+    if not sweep_changes.try_lock_sweep(session, expired.sweep_id):
+        return None
     state = take_back(
         session,
         expired,

@@ -61,6 +61,8 @@ def _migrating(engine: Engine) -> Iterator[Config]:
             yield from _on_sqlite(connection)
         else:
             with connection.begin():
+                # Another's migration is waited for to its end.
+                connection.execute(text("SET LOCAL lock_timeout = 0"))
                 connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _ONE_AT_A_TIME})
                 yield _config(connection)
 

@@ -1,8 +1,10 @@
 """What happens to a sweep as a whole.
 
-Locks are taken in one order everywhere: the sweep, then its trials.
+Locks are taken in one order everywhere: the sweep, then its trials. Who changes several sweeps
+waits for them once, in the order of their ids, and only tries the lock of any other.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from functools import cache
 
@@ -27,6 +29,17 @@ def lock_sweep(session: Session, sweep_id: str) -> bool:
     if row is None:
         raise NotFoundError(f"there is no sweep {sweep_id!r}")
     return row.cancel_requested_at is not None
+
+
+def lock_sweeps(session: Session, sweep_ids: Collection[str]) -> None:
+    """Do so to all of them, before anything else is locked."""
+    if sweep_ids:
+        session.connection().execute(_lock_all(), {"locked_sweep_ids": list(sweep_ids)})
+
+
+def try_lock_sweep(session: Session, sweep_id: str) -> bool:
+    """Do so without waiting; False while another has it."""
+    return session.connection().scalar(_try_lock(), {"locked_sweep_id": sweep_id}) is not None
 
 
 def cancel_sweep(session: Session, sweep_id: str) -> None:
@@ -117,6 +130,18 @@ def _has_active(session: Session, sweep_id: str) -> bool:
 def _lock() -> Select[datetime | None]:
     wanted = SweepRow.id == bindparam("locked_sweep_id")
     return select(SweepRow.cancel_requested_at).where(wanted).with_for_update(key_share=True)
+
+
+@cache
+def _lock_all() -> Select[str]:
+    wanted = SweepRow.id.in_(bindparam("locked_sweep_ids", expanding=True))
+    return select(SweepRow.id).where(wanted).order_by(SweepRow.id).with_for_update(key_share=True)
+
+
+@cache
+def _try_lock() -> Select[str]:
+    wanted = SweepRow.id == bindparam("locked_sweep_id")
+    return select(SweepRow.id).where(wanted).with_for_update(key_share=True, skip_locked=True)
 
 
 @cache

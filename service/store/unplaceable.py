@@ -13,7 +13,7 @@ from service.store.models.point import PointRow
 from service.store.models.sweep import SweepRow
 from service.store.models.trial import AttemptRow, TrialRow
 from service.store.states import AttemptOutcome, EventKind, TrialState
-from workers.contract.hardware import NodeFacts
+from workers.contract.hardware import Hardware, NodeFacts
 
 OWNER = "no dispatcher"
 
@@ -21,46 +21,51 @@ OWNER = "no dispatcher"
 def fail_unplaceable(session: Session, fleet: Sequence[NodeFacts]) -> int:
     """Fail what fits no node of the fleet, known now or before; return the number of trials.
 
-    Where only a sweep's larger degrees fit nowhere, the smaller ones go on in a smaller group.
+    Where only a sweep's larger degrees fit nowhere, the smaller ones go on in a smaller group. A
+    sweep that another has locked is left to the next look.
     """
     rows = session.execute(
-        select(SweepRow.id, SweepRow.num_devices, SweepRow.degrees)
+        select(SweepRow.id, SweepRow.num_devices)
         .where(SweepRow.finished_at.is_(None), SweepRow.cancel_requested_at.is_(None))
         .order_by(SweepRow.id)
     ).all()
+    fitting = _largest_fitting(session, [row.id for row in rows], fleet)
     num_failed = 0
     for row in rows:
-        largest = _largest_fitting(session, row.id, fleet)
-        if row.num_devices > largest:
+        largest = fitting[row.id]
+        if row.num_devices > largest and sweep_changes.try_lock_sweep(session, row.id):
             num_failed += _cut_down(session, row.id, largest, fleet)
     return num_failed
 
 
-def _largest_fitting(session: Session, sweep_id: str, fleet: Sequence[NodeFacts]) -> int:
-    """Slots of the largest node that may measure the sweep."""
-    fitting = [0]
+def _largest_fitting(
+    session: Session, sweep_ids: Sequence[str], fleet: Sequence[NodeFacts]
+) -> dict[str, int]:
+    """By sweep, slots of the largest node that may measure it; 0 where none may.
+
+    Asked once for each kind of hardware: many nodes are of few kinds.
+    """
+    largest: dict[Hardware, int] = {}
     for facts in fleet:
-        accelerator = literal(facts.hardware.accelerator.lower())
-        fits = session.scalar(
-            select(SweepRow.id).where(
-                SweepRow.id == sweep_id,
-                or_(
-                    SweepRow.hardware_key.is_(None),
-                    SweepRow.hardware_key == facts.hardware.hardware_key,
-                ),
-                or_(
-                    SweepRow.accelerator_pattern.is_(None),
-                    accelerator.like(SweepRow.accelerator_pattern, escape="\\"),
-                ),
-            )
+        largest[facts.hardware] = max(facts.num_slots, largest.get(facts.hardware, 0))
+    fitting = dict.fromkeys(sweep_ids, 0)
+    for hardware, num_slots in largest.items():
+        accelerator = literal(hardware.accelerator.lower())
+        fits = select(SweepRow.id).where(
+            SweepRow.id.in_(sweep_ids),
+            or_(SweepRow.hardware_key.is_(None), SweepRow.hardware_key == hardware.hardware_key),
+            or_(
+                SweepRow.accelerator_pattern.is_(None),
+                accelerator.like(SweepRow.accelerator_pattern, escape="\\"),
+            ),
         )
-        if fits is not None:
-            fitting.append(facts.num_slots)
-    return max(fitting)
+        for sweep_id in session.scalars(fits):
+            fitting[sweep_id] = max(num_slots, fitting[sweep_id])
+    return fitting
 
 
 def _cut_down(session: Session, sweep_id: str, largest: int, fleet: Sequence[NodeFacts]) -> int:
-    sweep_changes.lock_sweep(session, sweep_id)
+    """Fail the larger degrees of a locked sweep."""
     rows = session.execute(
         select(
             TrialRow.id, TrialRow.attempt, TrialRow.point_id, TrialRow.replicate, PointRow.tp_degree

@@ -1,5 +1,6 @@
 """Hands e-mail in at the server that the settings name."""
 
+import re
 import smtplib
 import socket
 import ssl
@@ -17,6 +18,7 @@ HANG_UP_EVERY_S: Final = 0.1
 """Past the deadline, since a connection may be there only then."""
 SUBMISSION, SUBMISSION_TLS = 587, 465
 READY: Final = 220
+_LINE_END: Final = re.compile(r"\r\n?|\n")
 
 
 def send(smtp_url: str, mail: str, *, sender: str, to: str, deadline_s: float = DEADLINE_S) -> None:
@@ -29,7 +31,8 @@ def send(smtp_url: str, mail: str, *, sender: str, to: str, deadline_s: float = 
     try:
         with _server(parts, context, deadline_s) as server:
             _begin(server, parts, context)
-            server.sendmail(sender, [to], mail.encode())
+            # smtplib sends bytes as they are, and would not take text that is not ASCII.
+            server.sendmail(sender, [to], _LINE_END.sub("\r\n", mail).encode())
             with suppress(OSError, smtplib.SMTPException):  # it is taken, whatever comes now
                 server.quit()
     except TimeoutError:

@@ -1,7 +1,7 @@
 """What a schedule does now: a decision with its reason for every time it named. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
@@ -90,15 +90,21 @@ def decide(
     now: datetime,
     decided_until: datetime,
     pause: Pause | None,
+    num_unfinished: int,
+    is_early: bool = False,
 ) -> Judgement:
-    """Judge every time named since `decided_until`.
+    """Judge every time named since `decided_until`; where it is early, also what is put off.
 
     A clock that jumped forward is a time in which nothing could be started. One that was set back
     is believed: what it names again is decided again, and the caller keeps the first decision.
+    `num_unfinished` sweeps of the schedule are not over: no more is caught up on than may wait, but
+    for the newest, which is told so when it finds no room.
     """
     went_back = decided_until > now + CLOCK_SLACK
     after = now if went_back else decided_until
-    until = now - timetable.offset
+    until = now if is_early else now - timetable.offset
+    room = max(1, MOST_WAITING - num_unfinished)
+    policies = replace(policies, most_catch_ups=min(policies.most_catch_ups, room))
     due = timetable.newest(after=after, until=until, most=MOST_LISTED) if until > after else []
     decisions = _judge(due, timetable, policies, now=now, pause=pause)
     reached = max(after, until)
@@ -194,7 +200,7 @@ def _started(late: timedelta, policies: Policies) -> str:
 def _missed(scheduled_for: datetime, now: datetime, policies: Policies) -> str:
     kept = policies.catch_up.value
     if policies.catch_up is CatchUp.ALL:
-        kept += f" the newest {policies.most_catch_ups}"
+        kept += f" the newest {policies.most_catch_ups}, and at most {MOST_WAITING} wait"
     gap = f"from {_shown(scheduled_for)} to {_shown(now)}"
     return f"missed: nothing could be started {gap}; catch_up is {kept}"
 

@@ -1,11 +1,17 @@
 """Schedules over HTTP."""
 
+from datetime import UTC, datetime
+
 import pytest
 from fastapi.testclient import TestClient
 
+from service.api.app import create_app
 from service.api.examples.schedules import SCHEDULES
+from service.settings import Settings
 from service.store.engine import Sessions
+from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.measuring import register
+from tests.integration.store.builders import FakeClock
 
 ASKED: dict[str, object] = dict(SCHEDULES["nightly"].get("value") or {})
 NIGHTLY = "/v1/schedules/nightly"
@@ -33,6 +39,23 @@ def test_a_schedule_from_its_beginning_to_its_end(client: TestClient) -> None:
     assert (changed["cron"], changed["id"]) == ("0 3 * * *", report["id"])
     assert client.delete(NIGHTLY).status_code == 204
     assert client.get(NIGHTLY).status_code == 404
+
+
+def test_a_night_that_is_put_off_is_started_before_its_schedule_is_changed(
+    settings: Settings, sessions: Sessions
+) -> None:
+    clock = FakeClock(datetime(2026, 1, 1, 12, tzinfo=UTC))
+    asked = {**ASKED, "cron": "0 2 * * *", "zone": "UTC", "jitter_s": 6 * 3600}
+    app = create_app(settings, Sessions(sessions.engine, clock=clock))
+    with TestClient(app, base_url=BASE_URL) as client:
+        offset_s = client.post("/v1/schedules", json=asked).json()["offset_s"]
+        clock.now = datetime(2026, 1, 2, 2, tzinfo=UTC)
+        clock.advance(offset_s / 2)
+        changed = client.put(NIGHTLY, json={**asked, "cron": "0 3 * * *", "jitter_s": 0}).json()
+        assert changed["next_starts"][0].endswith("T03:00:00Z")
+        (decided,) = client.get(f"{NIGHTLY}/decisions").json()["items"]
+    assert (decided["scheduled_for"], decided["action"]) == ("2026-01-02T02:00:00Z", "fired")
+    assert decided["sweep_id"] is not None
 
 
 def test_a_name_is_taken_once(client: TestClient) -> None:

@@ -69,6 +69,9 @@ class FakeExecutor:
             self.finish_all()
         return True
 
+    def join(self, facts: NodeFacts) -> None:
+        self._arriving = (facts,)
+
     def lose(self, name: str) -> None:
         self._leaving = (name,)
 

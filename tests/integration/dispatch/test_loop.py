@@ -1,9 +1,12 @@
 """The dispatcher's loop over both databases: every trial is accounted for exactly once."""
 
 import pytest
+import structlog
+from sqlalchemy import update
 
 from service.analysis.schedules.spec import ScheduleSpec
 from service.store import fleet, schedules, sweeps
+from service.store.models.schedule import ScheduleRow
 from service.store.states import AttemptOutcome, SweepState, TrialState
 from tests.integration.dispatch.bench import Bench
 from tests.integration.store.builders import TTL, find, submit, sweep_spec
@@ -53,6 +56,29 @@ def test_a_schedule_that_is_due_is_started_and_measured(bench: Bench) -> None:
         (fired,) = schedules.decisions(session, schedule.id, limit=5).items
     assert fired.sweep_id is not None
     assert bench.states(fired.sweep_id) == {TrialState.SUCCEEDED: 2}
+
+
+def test_a_schedule_that_cannot_be_decided_is_told_once_and_stops_no_other(bench: Bench) -> None:
+    asked = {"cron": "* * * * *", "sweep": sweep_spec(batches=1)}
+    with bench.sessions.writing() as session:
+        broken, other = [
+            schedules.create(
+                session, ScheduleSpec.model_validate({**asked, "name": name}), created_by="test"
+            )
+            for name in ("broken", "other")
+        ]
+        nowhere = update(ScheduleRow).where(ScheduleRow.id == broken.id).values(zone="No/Where")
+        session.execute(nowhere)
+    bench.time.pass_(58)
+    dispatcher, _ = bench.dispatcher()
+    with structlog.testing.capture_logs() as logs:
+        bench.until(dispatcher, lambda: bench.num_results() == 2)
+        until = bench.time.elapsed + 10
+        bench.until(dispatcher, lambda: bench.time.elapsed > until)
+    told = [one["schedule_id"] for one in logs if one["event"] == "schedule_not_decided"]
+    assert told == [broken.id]
+    with bench.sessions.reading() as session:
+        assert schedules.decisions(session, other.id, limit=5).items
 
 
 def test_a_node_is_registered_when_it_arrives(bench: Bench) -> None:
@@ -155,6 +181,19 @@ def test_the_degrees_that_fit_are_measured_though_others_do_not(bench: Bench) ->
     assert find(bench.sessions, sweep.id).state is SweepState.PARTIAL
     assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 2, TrialState.FAILED: 1}
     assert executor.groups.last.plan.num_ranks == 2
+
+
+def test_a_degree_that_fits_no_node_fails_again_where_it_is_put_back(bench: Bench) -> None:
+    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1, 8)))
+    dispatcher, executor = bench.dispatcher()
+    bench.finish(dispatcher, sweep.id)
+    with bench.sessions.writing() as session:
+        sweeps.retry(session, sweep.id)
+    bench.finish(dispatcher, sweep.id)
+    assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 1, TrialState.FAILED: 1}
+    told = [row.message for row in bench.attempts() if row.code == "no_such_node"]
+    assert told[1] == "tp_degree 8 does not fit the 4 devices of node n1"
+    assert [len(group.orders) for group in executor.groups.started] == [1]
 
 
 @pytest.mark.parametrize("name", ["gpu", "n1"], ids=["another name", "the same name"])

@@ -148,10 +148,13 @@ class Flaky(Sessions):
     """A database that does not answer while it is down."""
 
     is_down = False
+    num_refusals = 0
+    """So many more, then it is back."""
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        if self.is_down:
+        self.num_refusals -= 1
+        if self.is_down or self.num_refusals >= 0:
             raise OperationalError("BEGIN", {}, ConnectionError("no route"))
         with super().writing() as session:
             yield session
@@ -173,6 +176,50 @@ def test_a_result_waits_for_a_database_that_comes_back_in_time(
     flaky.is_down = False
     bench.finish(dispatcher, sweep.id)
     assert [row.outcome for row in bench.attempts()] == [AttemptOutcome.SUCCEEDED]
+
+
+def test_a_graceful_stop_waits_for_the_database_with_what_was_measured(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
+    sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
+    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
+    dispatcher, executor = bench.dispatcher(sessions=flaky)
+    executor.measures = False
+
+    def finish_and_stop_while_it_is_away() -> None:
+        if executor.groups.started and executor.groups.last.orders:
+            executor.on_wait = lambda: None
+            executor.groups.last.finish()
+            flaky.num_refusals = 3
+            dispatcher.stop()
+
+    executor.on_wait = finish_and_stop_while_it_is_away
+    assert dispatcher.run() == EXIT_OK
+    assert bench.states(sweep.id) == {TrialState.SUCCEEDED: 1}
+    assert bench.num_results() == 1
+    hold_pool(bench, "the next")
+
+
+def test_a_graceful_stop_ends_with_the_lease_where_the_database_stays_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
+    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
+    dispatcher, executor = bench.dispatcher(sessions=flaky)
+    executor.measures = False
+    monkeypatch.setattr("service.dispatch.loop.time.sleep", bench.time.pass_)
+
+    def stop_while_it_is_away() -> None:
+        if executor.groups.started and executor.groups.last.orders:
+            executor.on_wait = lambda: None
+            flaky.is_down = True
+            dispatcher.stop()
+
+    executor.on_wait = stop_while_it_is_away
+    assert dispatcher.run() == EXIT_TRY_AGAIN
+    assert bench.time.elapsed < TTL.total_seconds()
+    assert executor.groups.last.is_ended
 
 
 def test_a_dispatcher_does_not_outlive_its_lease_while_the_database_is_down(

@@ -4,16 +4,20 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from alembic import command
 from sqlalchemy import Engine, Enum, inspect, text
+from sqlalchemy.engine import make_url
 
 from service.store import schema
 from service.store.engine import Sessions, create_engine
 from service.store.models.metadata import METADATA
 from tests.integration.store.builders import find, run_all, submit
+from tests.integration.store.locks import is_anyone_waiting
+from tests.waiting import wait_until
 
 
 def test_a_migrated_database_is_what_the_tables_say(engine: Engine) -> None:
@@ -68,6 +72,19 @@ def test_several_processes_may_upgrade_at_once(empty_database: str) -> None:
     assert [process.returncode for process in processes] == [0, 0, 0], errors
     engine = create_engine(empty_database)
     assert schema.is_current(engine)
+    engine.dispose()
+
+
+def test_another_s_migration_is_waited_for_however_long_it_takes(postgresql_url: str) -> None:
+    url = make_url(postgresql_url).update_query_dict({"options": "-c lock_timeout=1ms"})
+    engine = create_engine(url.render_as_string(hide_password=False))
+    with ThreadPoolExecutor(1) as pool:
+        with engine.begin() as another:
+            locked = {"n": schema._ONE_AT_A_TIME}
+            another.execute(text("SELECT pg_advisory_xact_lock(:n)"), locked)
+            waiting = pool.submit(schema.upgrade, engine)
+            wait_until(lambda: is_anyone_waiting(Sessions(engine)), within_s=20)
+        waiting.result()
     engine.dispose()
 
 

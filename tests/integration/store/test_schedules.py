@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from service.analysis.schedules.decide import Action
+from service.analysis.schedules.decide import MOST_WAITING, Action
 from service.analysis.schedules.spec import ScheduleSpec
 from service.errors import ConflictError, NotFoundError
 from service.store import firing, schedules, sweeps
@@ -118,6 +118,18 @@ def test_three_nights_down_leave_a_row_each(timed: Sessions, clock: FakeClock) -
     newest, *older = kept(timed, schedule)
     assert newest.sweep_id is not None
     assert all("nothing could be started from" in one.reason for one in older)
+
+
+def test_the_newest_nights_are_made_up_for_as_many_as_may_wait(
+    timed: Sessions, clock: FakeClock
+) -> None:
+    create(timed, catch_up="all", most_catch_ups=20, overlap="queue")
+    clock.advance(NIGHT)
+    assert [one.action for one in look(timed)] == [Action.FIRED]
+    clock.advance(20 * NIGHT)
+    num_fired = MOST_WAITING - 1
+    expected = [Action.MISSED] * (20 - num_fired) + [Action.FIRED] * num_fired
+    assert [one.action for one in look(timed)] == expected
 
 
 @pytest.mark.parametrize(

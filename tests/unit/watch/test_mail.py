@@ -16,6 +16,13 @@ def test_a_mail_is_handed_in() -> None:
     assert "<b@y>" in server.recipients[0]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_ends_as_the_protocol_wants(end: str) -> None:
+    with taking_mail() as server:
+        mail.send(server.url, f"Subject: x{end}{end}häh{end}", sender="a@x", to="b@y")
+    assert server.mails == ["Subject: x\r\n\r\nhäh\r\n"]
+
+
 def test_what_is_not_taken_is_told_without_secrets() -> None:
     with taking_mail() as server:
         server.refuses = True

@@ -33,9 +33,18 @@ def judged(
     most: int = 3,
     pause: Pause | None = None,
     timetable: Timetable = NIGHTLY,
+    num_unfinished: int = 0,
+    is_early: bool = False,
 ) -> Judgement:
-    policies = Policies(catch_up, most, Overlap.QUEUE)
-    return decide(timetable, policies, now=now, decided_until=since, pause=pause)
+    return decide(
+        timetable,
+        Policies(catch_up, most, Overlap.QUEUE),
+        now=now,
+        decided_until=since,
+        pause=pause,
+        num_unfinished=num_unfinished,
+        is_early=is_early,
+    )
 
 
 def actions(judgement: Judgement) -> list[Action]:
@@ -106,6 +115,26 @@ def test_an_offset_puts_off_the_start_and_not_the_name() -> None:
     assert early.next_start_at == datetime(2026, 1, 3, 2, 7, tzinfo=UTC)
     (one,) = judged(datetime(2026, 1, 3, 2, 7, tzinfo=UTC), timetable=timetable).decisions
     assert (one.scheduled_for.minute, one.reason) == (0, "on time")
+
+
+@pytest.mark.parametrize("catch_up", CatchUp)
+def test_what_an_offset_puts_off_is_decided_at_once_where_that_is_early(catch_up: CatchUp) -> None:
+    timetable = Timetable("0 2 * * *", "UTC", timedelta(minutes=30))
+    now = datetime(2026, 1, 3, 2, 10, tzinfo=UTC)
+    early = judged(now, timetable=timetable, catch_up=catch_up, is_early=True)
+    assert [(one.action, one.reason) for one in early.decisions] == [(FIRED, "on time")]
+    assert early.decided_until == now
+
+
+@pytest.mark.parametrize(("num_unfinished", "num_fired"), [(0, MOST_WAITING), (8, 2), (12, 1)])
+def test_of_more_nights_than_may_wait_the_newest_are_made_up_for(
+    num_unfinished: int, num_fired: int
+) -> None:
+    now = FRIDAY + 20 * NIGHT
+    found = judged(now, catch_up=CatchUp.ALL, most=20, num_unfinished=num_unfinished)
+    assert actions(found) == [MISSED] * (20 - num_fired) + [FIRED] * num_fired
+    told = f"catch_up is all the newest {num_fired}, and at most {MOST_WAITING} wait"
+    assert all(told in one.reason for one in found.decisions if one.action is MISSED)
 
 
 def test_a_year_of_missed_minutes_has_a_bounded_number_of_rows() -> None:
