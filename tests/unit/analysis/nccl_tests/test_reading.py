@@ -157,23 +157,6 @@ def test_a_footer_of_other_rows_is_a_warning() -> None:
     assert "52.98" in " ".join(reading.warnings)
 
 
-@pytest.mark.parametrize(
-    "mean", ["-nan", "nan", "...", "1.2e", "1.2.3", "-", "e5", "+", "47.4509x"]
-)
-def test_a_footer_without_a_number_says_nothing_of_the_rows(mean: str) -> None:
-    text = text_of("a40-x2-nv4.all_reduce.txt")
-    reading = read(text.replace("47.4509", mean).encode())
-    assert reading == read(text.encode())
-
-
-def test_a_time_that_is_no_number_any_more_is_left_out() -> None:
-    row = "8 2 float sum -1 {} 0.00 0.00 0 12.87 0.00 0.00 0\n"
-    both = row.format("12.90") + row.format("9" * 400)
-    reading = read(both.encode(), Told(Operation.ALL_REDUCE, num_ranks=4))
-    assert reading.tables[0].rows == (Row(8, 12.9, 12.87),)
-    assert reading.skipped[0].line == 2
-
-
 def test_several_runs_in_one_log_are_several_tables() -> None:
     names = ["h100-sxm-x4.all_reduce.txt", "a100-sxm4-40gb-x8.all_gather.superbench.txt"]
     both = read("".join(map(text_of, names)).encode())
