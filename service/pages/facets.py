@@ -90,7 +90,7 @@ class Facet:
 def _values(spec: SweepSpec, axis: str) -> Sequence[object]:
     """Of an axis in which a pair differs, the pair's own."""
     if spec.pair is not None and spec.pair.axis is not PairAxis.SAME and spec.pair.axis == axis:
-        return spec.pair.values
+        return spec.pair.values_of_points
     values: Sequence[object] = getattr(spec, axis)
     return values
 

@@ -106,6 +106,7 @@ def _results(
     at = conditions.at.replace(tzinfo=None).isoformat(" ", "microseconds")
     for trial in trials:
         node = kind.nodes[trial.replicate % kind.num_nodes]
+        told = _told(trial.spec, conditions, node, rng)
         yield {
             "trial_id": trial.id,
             "point_id": trial.point_id,
@@ -118,11 +119,14 @@ def _results(
             "node": node,
             "group_id": f"{sweep_id}-{trial.replicate}",
             "group_kind": "fresh",
+            "step_time_us": told.step_time_us,
+            "compute_time_us": told.compute_time_us,
+            "control": told.control and told.control.model_dump_json(),
             "environment": seen[node],
             "devices": "[]",
             "hosts": hosts,
             "proof": proof,
-            "summary": _told(trial.spec, conditions, node, rng).model_dump_json(),
+            "summary": told.model_dump_json(),
             "quality": "[]",
             "stop_rule": "interval",
             "num_warmup_steps": 3,

@@ -82,10 +82,14 @@ class Pair(Frozen):
         if self.axis is PairAxis.SAME:
             return base, base
         first, second = (
-            base.model_copy(update={self.axis.value: VALUES[self.axis](_plain(value))})
-            for value in self.values
+            base.model_copy(update={self.axis.value: value}) for value in self.values_of_points
         )
         return first, second
+
+    @property
+    def values_of_points(self) -> tuple[StrEnum, ...]:
+        """The values as points have them, of which `auto` is none."""
+        return tuple(VALUES[self.axis](_plain(value)) for value in self.values)
 
 
 def _plain(value: str) -> str:
