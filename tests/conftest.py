@@ -17,9 +17,10 @@ from sqlalchemy.engine import URL, make_url
 from service.store import schema
 from service.store.engine import Sessions, create_engine
 from service.store.models.declarative import Rows
+from tests.environment import without_settings
 
 # Tests act on no service and no database that is somebody's.
-for _name in [name for name in os.environ if name.startswith("TPSWEEP_")]:
+for _name in os.environ.keys() - without_settings().keys():
     del os.environ[_name]
 
 # Read once, when Ray's library is loaded, and good for every cluster that a test process starts.

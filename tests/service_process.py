@@ -1,7 +1,6 @@
 """A whole service for tests and benchmarks: both processes, and a database in a folder."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import httpx2
 
+from tests.environment import without_settings
 from tests.ports import free_port
 
 PATIENCE_S = 120
@@ -77,11 +77,6 @@ class Client:
 
 
 JSON = "application/json"
-
-
-def without_settings() -> dict[str, str]:
-    """Our environment, but for what points at somebody's service or database."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TPSWEEP_")}
 
 
 @contextmanager

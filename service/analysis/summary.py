@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from service.analysis.control import ControlSummary, control_time
 from service.analysis.steps import EmptyTrialError, compute_ns, slowest, slowest_ns
-from service.analysis.turns import TurnRatios, turn_ratios
+from service.analysis.turns import TurnRatios, in_step, turn_ratios
 from workers.contract.axes import Collective, Pass
 from workers.contract.frozen import Frozen
 from workers.contract.point import PointSpec
@@ -118,8 +118,7 @@ def summarise(result: TrialResult, *, beside: TrialResult | None = None) -> Tria
     clean, forward = slowest(result, Pass.CLEAN)
     step_us = _median_us(clean)
     split_us = step_us
-    in_step = [timing for timing in result.collectives if timing.timed_in is Pass.SPLIT]
-    if in_step or Pass.SPLIT in result.samples:
+    if in_step(result.collectives) or Pass.SPLIT in result.samples:
         split_us = _median_us(slowest(result, Pass.SPLIT)[0])
     collectives = tuple(_collective(timing) for timing in result.collectives)
     low, high = np.quantile(clean, (0.1, 0.9)) / 1e3

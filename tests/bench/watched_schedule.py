@@ -28,8 +28,9 @@ from typing import Any
 
 import psutil
 
+from tests.environment import without_settings
 from tests.processes import RANK
-from tests.service_process import PATIENCE_S, Client, running_service, without_settings
+from tests.service_process import PATIENCE_S, Client, running_service
 from tests.unit.cli.fake_server import FakeServer, Reply, serving
 
 HOOK = "POST /hook"

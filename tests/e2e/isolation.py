@@ -1,10 +1,10 @@
 """A service of a test's own: home, port and environment apart from everybody else's."""
 
-import os
 from pathlib import Path
 
 import psutil
 
+from tests.environment import without_settings
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -13,7 +13,7 @@ BIN = ROOT / ".venv" / "bin"
 
 def isolated_environment(home: Path) -> dict[str, str]:
     """Environment of a command that shares nothing with another run."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("TPSWEEP_")}
+    kept = without_settings()
     return {
         **kept,
         "PATH": f"{BIN}:{kept['PATH']}",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.environment import without_settings
 from tests.shaped_link import sweeper
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def _connect(first: str, second: str) -> None:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TPSWEEP_", "RAY_"))}
+    kept = {k: v for k, v in without_settings().items() if not k.startswith("RAY_")}
     return {
         **kept,
         "PYTHONPATH": str(ROOT),

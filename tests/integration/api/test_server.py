@@ -1,6 +1,5 @@
 """`python -m service.api` as an operator starts and stops it."""
 
-import os
 import re
 import signal
 import socket
@@ -19,6 +18,7 @@ import pytest
 from service.store import tokens
 from service.store.engine import Sessions, create_engine
 from service.store.states import Scope
+from tests.environment import without_settings
 from tests.integration.api.measuring import BODY
 from tests.integration.api.serving import read_events
 
@@ -27,7 +27,7 @@ NUM_STREAMS = 200
 
 
 def _environment(**settings: str) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if "TPSWEEP_" not in name}
+    inherited = without_settings()
     return inherited | {f"TPSWEEP_{name.upper()}": value for name, value in settings.items()}
 
 

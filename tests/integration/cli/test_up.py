@@ -1,5 +1,4 @@
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -11,13 +10,14 @@ from service.cli.commands.up import listening
 from service.cli.exits import ExitCode
 from service.cli.failures import CannotStartError
 from service.settings import Settings
+from tests.environment import without_settings
 
 ENDS_WITHIN_S = 50
 
 
 def up(home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     """`tpsweep up --json` to its end."""
-    inherited = {key: value for key, value in os.environ.items() if "TPSWEEP_" not in key}
+    inherited = without_settings()
     return subprocess.run(
         [sys.executable, "-c", "from service.cli.main import main; main()", "up", "--json"],
         env={**inherited, "TPSWEEP_HOME": str(home), **variables},

@@ -160,12 +160,15 @@ class Flaky(Sessions):
             yield session
 
 
-def test_a_result_waits_for_a_database_that_comes_back_in_time(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def flaky(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Flaky:
+    """The bench's database, that is asked again at once."""
     monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
+    return Flaky(bench.sessions.engine, clock=bench.time.now)
+
+
+def test_a_result_waits_for_a_database_that_comes_back_in_time(bench: Bench, flaky: Flaky) -> None:
     sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
     dispatcher, executor = bench.dispatcher(sessions=flaky)
     executor.measures = False
     bench.until(dispatcher, lambda: executor.groups.started and executor.groups.last.orders)
@@ -179,11 +182,9 @@ def test_a_result_waits_for_a_database_that_comes_back_in_time(
 
 
 def test_a_graceful_stop_waits_for_the_database_with_what_was_measured(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, flaky: Flaky
 ) -> None:
-    monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
     sweep = submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
     dispatcher, executor = bench.dispatcher(sessions=flaky)
     executor.measures = False
 
@@ -223,11 +224,9 @@ def test_a_graceful_stop_ends_with_the_lease_where_the_database_stays_away(
 
 
 def test_a_dispatcher_does_not_outlive_its_lease_while_the_database_is_down(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, flaky: Flaky
 ) -> None:
-    monkeypatch.setattr("service.dispatch.loop.RETRY_DATABASE_S", 0)
     submit(bench.sessions, sweep_spec(batches=1, degrees=(1,)))
-    flaky = Flaky(bench.sessions.engine, clock=bench.time.now)
     dispatcher, executor = bench.dispatcher(sessions=flaky)
     executor.measures = False
 
